@@ -16,6 +16,8 @@ from rankwise.machine.file import json_schema as machine_schema
 from rankwise.placement.file import json_schema as placement_schema
 from rankwise.record.manifest import json_schema as recording_schema
 from rankwise.report.data import json_schema as report_schema
+from rankwise.study.result import json_schema as study_schema
+from rankwise.study.result import list_json_schema as studies_schema
 
 SCHEMAS = {
     "comparison.schema.json": comparison_schema,
@@ -26,6 +28,8 @@ SCHEMAS = {
     "recording.schema.json": recording_schema,
     "report.schema.json": report_schema,
     "scaling.schema.json": scaling_schema,
+    "studies.schema.json": studies_schema,
+    "study.schema.json": study_schema,
     "validation.schema.json": validation_schema,
 }
 

@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The table of claims: docs/claims.md is what the command writes, and what must come out does."""
 
+import json
 from pathlib import Path
 
+import jsonschema
+import msgspec
 import pytest
 
 from rankwise.study.catalogue import study
@@ -22,6 +25,11 @@ def test_the_page_is_what_the_command_writes(result):
     assert markdown.render(result) == PAGE.read_text(), (
         "make it anew: rankwise study claims --markdown docs/claims.md"
     )
+
+
+def test_its_document_fits_the_schema(result):
+    schema = json.loads((PAGE.parents[1] / "formats" / "study.schema.json").read_text())
+    jsonschema.validate(json.loads(msgspec.json.encode(result)), schema, jsonschema.Draft202012Validator)
 
 
 def test_every_claim_has_a_row(result):

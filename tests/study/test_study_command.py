@@ -43,6 +43,8 @@ def test_every_claim_is_tested_by_the_study_that_says_so():
         (["bottleneck", "--ranks", "4"], "the study `bottleneck` takes no `--ranks`"),
         (["allocation", "--ranks", "99999999999999999999"], "is not from 4 to 16384"),
         (["message-distribution", "--ranks", "1"], "`--ranks 1` is not from 2"),
+        (["archer2", "--ranks", "8"], "nothing was measured on `8` ranks"),
+        (["collectives", "--ranks", "7"], "nothing was measured on `7` ranks"),
         (["allocation", "--app", "cg --class"], "is no option with a value"),
         (["allocation", "--app", "./app"], "without running it"),
         (["levels", "--on", "machine", "none.toml"], "none.toml"),

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from rankwise.cli.terminal import Terminal
     from rankwise.study.program import StudyProgram
     from rankwise.study.request import Request
-    from rankwise.study.result import StudyResult
+    from rankwise.study.result import StudyList, StudyResult
 
 HELP = "experiments of the papers, predicted or measured, with their figures"
 COMMAND = "LAUNCHER"
@@ -95,11 +95,14 @@ def _check_outputs(args: argparse.Namespace) -> None:
 
 def _list(terminal: Terminal) -> int:
     from rankwise.study.catalogue import names, study
+    from rankwise.study.result import StudyList, StudyListed
 
     studies = [study(name) for name in names()]
     if terminal.as_json:
-        listed = [{"name": s.name, "summary": s.summary, "claims": s.claims, "on": s.modes} for s in studies]
-        terminal.json({"schema": "rankwise.studies/1", "studies": listed})
+        listed = [
+            StudyListed(s.name, s.summary, list(s.claims), list(s.modes), list(s.takes)) for s in studies
+        ]
+        _print_json(terminal, StudyList(listed))
         return 0
     for each in studies:
         terminal.result(f"{each.name}\n    {each.summary}")
@@ -164,11 +167,18 @@ def _part(text: str | None) -> tuple[int, int]:
     return int(match[1]), int(match[2])
 
 
+def _print_json(terminal: Terminal, document: StudyResult | StudyList) -> None:
+    """With its schema first."""
+    import msgspec
+
+    plain = msgspec.to_builtins(document)
+    terminal.json({"schema": plain.pop("schema"), **plain})
+
+
 def _show(terminal: Terminal, result: StudyResult, args: argparse.Namespace) -> None:
     import io
     import sys
 
-    import msgspec
     from rich.console import Console
 
     from rankwise import whole_files
@@ -176,8 +186,7 @@ def _show(terminal: Terminal, result: StudyResult, args: argparse.Namespace) -> 
     from rankwise.study.show import figure, files, markdown, text
 
     if terminal.as_json:
-        plain = msgspec.to_builtins(result)
-        terminal.json({"schema": plain.pop("schema"), **plain})
+        _print_json(terminal, result)
     else:
         made = io.StringIO()
         console = Console(

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 from rankwise.errors import RankwiseError
 from rankwise.study import studies
-from rankwise.study.request import Mode, Request
-from rankwise.study.result import StudyResult
+from rankwise.study.request import Request
+from rankwise.study.result import Mode, StudyResult
 
 
 @dataclass(frozen=True)

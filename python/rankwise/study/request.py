@@ -3,13 +3,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
 
 from rankwise.errors import RankwiseError
 from rankwise.study.program import StudyProgram, workload_program
+from rankwise.study.result import Mode
 from rankwise.workloads import workload
 
 MOST_RANKS = 16384
@@ -17,8 +17,6 @@ MOST_RANKS = 16384
 
 LAB_CLASS = "W"
 """Of the studies' own programs in labs, whose interfaces are slow and whose ranks share this machine's cores."""
-
-Mode = Literal["machine", "lab", "cluster"]
 
 
 @dataclass(frozen=True)
@@ -61,6 +59,20 @@ class Request:
                 status=2,
             )
         return ranks
+
+    def check_measured(self, counts: Iterable[int]) -> None:
+        """Check that there are measured times of the number of ranks asked for.
+
+        Raises:
+            RankwiseError: There are none.
+        """
+        known = sorted(set(counts))
+        if self.ranks is not None and self.ranks not in known:
+            raise RankwiseError(
+                f"nothing was measured on `{self.ranks}` ranks",
+                f"`--ranks` with one of {', '.join(map(str, known))}",
+                status=2,
+            )
 
     def programs_or(self, names: Sequence[str]) -> tuple[StudyProgram, ...]:
         """The programs asked for, or else the study's own, as `parse_program` takes them."""

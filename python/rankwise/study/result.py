@@ -1,16 +1,22 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a study found: plain data that is shown as text, as JSON, as figures and as a page."""
+"""What a study found: plain data that is shown as text, as JSON, as figures and as a page.
+
+The JSON schemas are formats/study.schema.json and formats/studies.schema.json.
+"""
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Sequence
+from typing import Any, Final, Literal
 
 import msgspec
 
 How = Literal["exact count", "hardware figure", "predicted", "measured"]
 Kind = Literal["lines", "bars", "stacked"]
 Scale = Literal["linear", "log"]
-SCHEMA = "rankwise.study/1"
+Mode = Literal["machine", "lab", "cluster"]
+SCHEMA: Final = "rankwise.study/1"
+LIST_SCHEMA: Final = "rankwise.studies/1"
 
 Cell = str | int | float | None
 
@@ -42,7 +48,7 @@ class Series(msgspec.Struct, frozen=True):
     """
 
     name: str
-    x: list[float] | list[str]
+    x: Sequence[float | str]
     y: list[float | None]
     paper: bool = False
 
@@ -122,4 +128,44 @@ class StudyResult(msgspec.Struct, frozen=True):
     figures: list[Figure] = []
     claims: list[ClaimOutcome] = []
     missing: list[str] = []
-    schema: str = SCHEMA
+    schema: Literal["rankwise.study/1"] = SCHEMA
+
+
+class StudyListed(msgspec.Struct, frozen=True):
+    """A study as the list of all has it.
+
+    Attributes:
+        name: What it is called on the command line.
+        summary: What it shows, in one line.
+        claims: Identifiers of the statements that it tests, as `C-tab1`.
+        on: On what it can be made.
+        takes: Which of `--app` and `--ranks` change it.
+    """
+
+    name: str
+    summary: str
+    claims: list[str]
+    on: list[Mode]
+    takes: list[str]
+
+
+class StudyList(msgspec.Struct, frozen=True):
+    """All studies.
+
+    Attributes:
+        schema: `rankwise.studies/1`.
+        studies: By name.
+    """
+
+    studies: list[StudyListed]
+    schema: Literal["rankwise.studies/1"] = LIST_SCHEMA
+
+
+def json_schema() -> dict[str, Any]:
+    """JSON schema of a study's document."""
+    return msgspec.json.schema(StudyResult)
+
+
+def list_json_schema() -> dict[str, Any]:
+    """JSON schema of the list of studies."""
+    return msgspec.json.schema(StudyList)

@@ -61,11 +61,12 @@ def run(request: Request) -> StudyResult:
     """The study.
 
     Raises:
-        RankwiseError: The machine's nodes have not 128 cores.
+        RankwiseError: The machine's nodes have not 128 cores, or nothing was measured on the number of ranks.
     """
+    known = {(call, order): time_s for call, order, time_s in _measured()}
+    request.check_measured(call.ranks for call, _ in known)
     platform = platforms(request, "archer2")[0]
     nodes = FullNodes(platform)
-    known = {(call, order): time_s for call, order, time_s in _measured()}
     rings: Times = {}
     rules: Times = {}
     nearest: Times = {}

@@ -8,8 +8,8 @@ from dataclasses import replace
 from rankwise.errors import RankwiseError
 from rankwise.study.catalogue import study
 from rankwise.study.claims import PAPERS, STUDIES, in_order, tallies
-from rankwise.study.request import Mode, Request
-from rankwise.study.result import Cell, StudyResult, Table
+from rankwise.study.request import Request
+from rankwise.study.result import Cell, Mode, StudyResult, Table
 
 SUMMARY = "every statement of the four papers beside what the studies find on the papers' machines"
 CLAIMS = ()

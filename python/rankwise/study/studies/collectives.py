@@ -74,7 +74,8 @@ def run(request: Request) -> StudyResult:
     """The study.
 
     Raises:
-        RankwiseError: A machine file is given, or a machine cannot be calibrated.
+        RankwiseError: A machine file is given, nothing was measured on the number of ranks, or a machine cannot be
+            calibrated.
     """
     if request.machines:
         raise RankwiseError(
@@ -82,6 +83,7 @@ def run(request: Request) -> StudyResult:
             "leave out the machine file",
             status=2,
         )
+    request.check_measured(row.call.ranks for system in _platforms() for row in _measured(system))
     times: list[Time] = []
     machines: list[list[Cell]] = []
     for system, platform in _platforms().items():
