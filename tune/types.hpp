@@ -24,8 +24,8 @@ struct Pu {
 /// @brief What a node is: from hwloc and, where there is one, a machine file.
 struct Node {
     std::vector<Pu> pus; ///< in logical order
-    /// What a message costs at each level two ranks have in common: network, package or node, NUMA node,
-    /// L3, L2, core (`levels` of decide/levels.hpp).
+    /// What a message costs by what two ranks have in common: nothing (network), node, package, NUMA node,
+    /// L3, L2, core.
     struct Link {
         double s_per_message = 0, s_per_byte = 0;
     };
@@ -106,7 +106,8 @@ struct Sample {
 /// @brief Put all threads of a rank on other processing units.
 struct RankMove {
     TaskId process;
-    PuSet from, to; ///< of equal size: the n-th of `from` becomes the n-th of `to` in each thread's mask
+    PuSet from, to; ///< of equal size: the n-th of `from` becomes the n-th of `to` in each thread's mask;
+                    ///< else each thread gets all of `to`
 };
 
 /// @brief One change of a mapping: ranks whose cores are exchanged so that no core ever has two of them, or

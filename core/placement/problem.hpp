@@ -61,6 +61,14 @@ struct Loads {
         interrupt_core;       ///< of each node, the slot that does the node's protocol work; -1 for none
     std::vector<double> busy; ///< of each rank, the share of its time in which it does not wait
     double interrupts = 0;    ///< seconds of protocol work by second of an interface, tx and rx
+    /// Of each slot, the part of its core's time and clock that ranks have; empty: all of it, and no term for
+    /// computation.
+    std::vector<double> capability;
+    std::vector<double> computation; ///< of each rank, seconds on a core that it has to itself
+    std::vector<std::int32_t> core;  ///< of each slot, its core as a number; empty: no two slots share one
+    double core_yield = 1;           ///< what a core with several ranks computes by what it does with one
+    std::vector<std::int32_t> home;  ///< of each rank, the memory that has its pages; -1 for none
+    double away = 0; ///< by how much of itself computation takes longer whose pages are elsewhere
 };
 
 /// @brief Rank -> slot, and its inverse.

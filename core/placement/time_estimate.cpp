@@ -22,7 +22,8 @@ TimeEstimate::TimeEstimate(const Hierarchy &hierarchy, const CommMatrix &matrix,
             const auto i = static_cast<std::size_t>(e);
             const Slot there = placement_.slot[static_cast<std::size_t>(matrix_.neighbour[i])];
             const auto level = hierarchy_.level(here, there);
-            cost_ += 0.5 * static_cast<double>(matrix_.cost[i * width + static_cast<std::size_t>(level)]);
+            cost_ += 0.5 * slower(here, there) *
+                     static_cast<double>(matrix_.cost[i * width + static_cast<std::size_t>(level)]);
             total += static_cast<double>(matrix_.nic_out[i]);
             if (level == 0) {
                 out_[static_cast<std::size_t>(hierarchy_.node[static_cast<std::size_t>(here)])] +=
@@ -44,6 +45,8 @@ TimeEstimate::TimeEstimate(const Hierarchy &hierarchy, const CommMatrix &matrix,
                     0, interrupts(static_cast<std::int32_t>(node),
                                   placement_.rank[static_cast<std::size_t>(busy_core)], 0)));
     }
+    if (!loads_.capability.empty())
+        processors_.emplace(loads_, placement_);
     if (loads_.memory.empty() || loads_.demand.empty())
         return;
     memory_.assign(
@@ -65,6 +68,12 @@ double TimeEstimate::demand(Rank rank) const noexcept {
     return rank == no_rank ? 0 : loads_.demand[static_cast<std::size_t>(rank)];
 }
 
+double TimeEstimate::slower(Slot a, Slot b) const noexcept {
+    return loads_.capability.empty() ? 1
+                                     : 1 / std::min(loads_.capability[static_cast<std::size_t>(a)],
+                                                    loads_.capability[static_cast<std::size_t>(b)]);
+}
+
 double TimeEstimate::interrupts(std::int32_t node, Rank rank, double more) const noexcept {
     const auto n = static_cast<std::size_t>(node);
     return rank == no_rank
@@ -74,7 +83,7 @@ double TimeEstimate::interrupts(std::int32_t node, Rank rank, double more) const
 
 double TimeEstimate::value() const noexcept {
     return cost_ / std::max<Rank>(matrix_.ranks, 1) + (several_ ? several_->value() : interfaces_.value()) +
-           memories_.value() + interrupts_.value();
+           memories_.value() + interrupts_.value() + (processors_ ? processors_->value() : 0);
 }
 
 double TimeEstimate::busiest_interface() const noexcept {
@@ -112,7 +121,8 @@ void TimeEstimate::move(Rank rank, Slot from, Slot to, Rank partner, bool from_i
         const auto before = hierarchy_.level(from, other);
         const auto after = hierarchy_.level(to, other);
         const float *cost = &matrix_.cost[i * width];
-        change.cost += static_cast<double>(cost[after]) - static_cast<double>(cost[before]);
+        change.cost += static_cast<double>(cost[after]) * slower(to, other) -
+                       static_cast<double>(cost[before]) * slower(from, other);
         if (before == 0) {
             from_out -= out;
             from_in -= in;
@@ -169,6 +179,8 @@ TimeEstimate::Powers TimeEstimate::powers(Slot a, Slot b, const Change &change) 
                 result.memories += memories_.change(memory_[static_cast<std::size_t>(n)],
                                                     memory_[static_cast<std::size_t>(n)] - more);
         }
+    if (processors_)
+        result.processors = processors_->swap_change(placement_, a, b);
     if (loads_.interrupt_core.empty())
         return result;
     const auto at = [&](std::int32_t node, double more) {
@@ -196,6 +208,8 @@ double TimeEstimate::swap_change(Slot a, Slot b) const noexcept {
         sum += memories_.value(power.memories) - memories_.value();
     if (power.interrupts != 0)
         sum += interrupts_.value(power.interrupts) - interrupts_.value();
+    if (power.processors != 0)
+        sum += processors_->value(power.processors) - processors_->value();
     return sum;
 }
 
@@ -208,6 +222,8 @@ void TimeEstimate::swap(Slot a, Slot b) noexcept {
         several_->swap(placement_, a, b);
     else
         interfaces_.apply(power.interfaces);
+    if (processors_)
+        processors_->swap(placement_, a, b);
     memories_.apply(power.memories);
     interrupts_.apply(power.interrupts);
     cost_ += result.cost;

@@ -8,6 +8,7 @@
 #include "placement/interface_loads.hpp"
 #include "placement/load_norm.hpp"
 #include "placement/problem.hpp"
+#include "placement/processor_loads.hpp"
 
 namespace rankwise::placement {
 
@@ -15,12 +16,14 @@ namespace rankwise::placement {
 /// two ranks' neighbours.
 ///
 ///   J = (sum over pairs of LogGOPS cost at their level) / ranks  +  interfaces  +  memories  +  interrupt
-///   cores
+///   cores  +  processors
 ///
 /// The first term is the communication time of the mean rank; each of the others is a LoadNorm of loads in
 /// seconds: of network interfaces (tx and rx apart), of memories by what their ranks demand, and of interrupt
 /// cores by the node's protocol work as far as the rank there has something else to do, so that a rank that
-/// waits is the best to be there (Narayanaswamy, Balaji & Feng, 2007).
+/// waits is the best to be there (Narayanaswamy, Balaji & Feng, 2007). Where capabilities of cores are known,
+/// processors are ProcessorLoads, and a pair's messages cost as long as the slower of its two cores takes:
+/// two that are unequal run out of phase (the same paper, section 6).
 class TimeEstimate {
   public:
     /// @pre the placement fits the hierarchy and the matrix; these and the loads must outlive the estimate
@@ -60,13 +63,14 @@ class TimeEstimate {
 
     /// What the powers of all loads change by.
     struct Powers {
-        double interfaces = 0, memories = 0, interrupts = 0;
+        double interfaces = 0, memories = 0, interrupts = 0, processors = 0;
     };
 
     Change change(Slot a, Slot b) const noexcept;
     Powers powers(Slot a, Slot b, const Change &change) const noexcept;
     void move(Rank rank, Slot from, Slot to, Rank partner, bool from_is_a, Change &change) const noexcept;
     double demand(Rank rank) const noexcept;
+    double slower(Slot a, Slot b) const noexcept;
     double interrupts(std::int32_t node, Rank rank, double more) const noexcept;
 
     const Hierarchy &hierarchy_;
@@ -79,6 +83,7 @@ class TimeEstimate {
     LoadNorm interfaces_, memories_, interrupts_;
     /// Instead of `interfaces_`, where nodes have several; keeps room for the swap that it is asked about.
     mutable std::optional<InterfaceLoads> several_;
+    std::optional<ProcessorLoads> processors_;
 };
 
 } // namespace rankwise::placement

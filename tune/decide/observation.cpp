@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "decide/observation.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace rankwise::tune {
+
+namespace {
+
+constexpr double busy_share = 0.1;
+// A core that others take whole still gives a rank something.
+constexpr double least_capability = 0.05;
+
+const RankSample *find(const Sample &sample, const TaskId &process) {
+    const auto found = std::find_if(sample.ranks.begin(), sample.ranks.end(),
+                                    [&](const RankSample &each) { return each.process == process; });
+    return found == sample.ranks.end() ? nullptr : &*found;
+}
+
+const ThreadSample *find(const RankSample &rank, const TaskId &thread) {
+    const auto found = std::find_if(rank.threads.begin(), rank.threads.end(),
+                                    [&](const ThreadSample &each) { return each.id == thread; });
+    return found == rank.threads.end() ? nullptr : &*found;
+}
+
+double share(double seconds, Seconds of) {
+    return std::clamp(seconds / of, 0.0, 1.0);
+}
+
+std::vector<Progress::Peer> sent_between(const Progress &before, const Progress &after) {
+    std::vector<Progress::Peer> sent;
+    for (const Progress::Peer &now : after.peers) {
+        Progress::Peer difference = now;
+        for (const Progress::Peer &then : before.peers)
+            if (then.rank == now.rank) {
+                difference.messages -= std::min(then.messages, now.messages);
+                difference.bytes -= std::min(then.bytes, now.bytes);
+            }
+        if (difference.messages > 0)
+            sent.push_back(difference);
+    }
+    return sent;
+}
+
+RankLoad load_of(const RankSample &before, const RankSample &after, Seconds length,
+                 std::map<std::int32_t, double> &run_on) {
+    RankLoad load;
+    load.process = after.process;
+    const ThreadSample &main = after.threads.front();
+    load.mask = main.mask;
+    load.pu = main.pu;
+    double main_runs = 0;
+    for (const ThreadSample &thread : after.threads) {
+        const ThreadSample *const then = find(before, thread.id);
+        const double runs = std::max(thread.run - (then ? then->run : 0), 0.0) / length;
+        load.runs += runs;
+        load.busy_threads += runs > busy_share;
+        run_on[thread.pu] += runs;
+        load.own_binding |=
+            (thread.mask & main.mask) != thread.mask && (thread.mask & main.mask) != main.mask;
+        if (thread.id == main.id) {
+            main_runs = runs;
+            load.queued = share(thread.queued - (then ? then->queued : 0), length);
+        }
+    }
+    load.outside_mpi = std::min(main_runs, 1.0);
+    if (after.progress && before.progress) {
+        load.rank = after.progress->rank;
+        load.outside_mpi = 1 - share(after.progress->mpi - before.progress->mpi, length);
+        load.waits = share(after.progress->wait - before.progress->wait, length);
+        load.sent = sent_between(*before.progress, *after.progress);
+        load.mpi_known = true;
+    } else if (after.sampled_mpi && before.sampled_mpi) {
+        load.waits = share(*after.sampled_mpi - *before.sampled_mpi, length);
+        load.outside_mpi = std::max(load.outside_mpi - load.waits, 0.0);
+        load.mpi_known = true;
+    }
+    if (!after.pages_by_numa.empty()) {
+        const auto most = std::max_element(after.pages_by_numa.begin(), after.pages_by_numa.end());
+        if (*most > 0)
+            load.home = static_cast<std::int32_t>(most - after.pages_by_numa.begin());
+    }
+    return load;
+}
+
+} // namespace
+
+double PuLoad::capability() const {
+    return std::max((1 - interrupts - others) * clock, least_capability);
+}
+
+std::vector<Observation> observe(const Sample &before, const Sample &after) {
+    const Seconds length = after.at - before.at;
+    std::vector<Observation> found;
+    if (length <= 0 || before.light || after.light)
+        return found;
+    std::map<std::string, Observation> groups;
+    std::map<std::int32_t, double> run_on;
+    for (const RankSample &rank : after.ranks) {
+        Observation &group = groups[rank.group];
+        group.group = rank.group;
+        group.length = length;
+        if (rank.progress && rank.progress->ended) {
+            group.unusable = "a rank is in MPI_Finalize";
+            continue;
+        }
+        const RankSample *const then = find(before, rank.process);
+        if (rank.stopped || (then && then->stopped))
+            group.unusable = "a rank is suspended";
+        else if (!then || then->threads.empty() || rank.threads.empty())
+            group.unusable = "a rank has just been found";
+        else
+            group.ranks.push_back(load_of(*then, rank, length, run_on));
+    }
+    for (const RankSample &rank : before.ranks)
+        if (!find(after, rank.process))
+            groups[rank.group].unusable = "a rank has ended";
+    std::map<std::int32_t, PuLoad> pus;
+    for (const PuSample &now : after.pus) {
+        const auto then = std::find_if(before.pus.begin(), before.pus.end(),
+                                       [&](const PuSample &each) { return each.os == now.os; });
+        PuLoad load;
+        load.online = now.online;
+        load.clock = now.clock;
+        if (then != before.pus.end() && now.online && then->online) {
+            load.interrupts = share(now.interrupt - then->interrupt, length);
+            const double busy = share(now.busy - then->busy, length) - load.interrupts;
+            const auto ranks = run_on.find(now.os);
+            load.others = std::clamp(busy - (ranks == run_on.end() ? 0 : ranks->second), 0.0, 1.0);
+        }
+        pus[now.os] = load;
+    }
+    std::vector<double> memory;
+    if (before.memory_bytes.size() == after.memory_bytes.size())
+        for (std::size_t node = 0; node < after.memory_bytes.size(); ++node)
+            memory.push_back(static_cast<double>(after.memory_bytes[node] - before.memory_bytes[node]) /
+                             length);
+    for (auto &[name, group] : groups) {
+        group.memory_bytes_per_s = memory;
+        std::sort(group.ranks.begin(), group.ranks.end(), [](const RankLoad &a, const RankLoad &b) {
+            return a.rank != b.rank ? a.rank < b.rank : a.process < b.process;
+        });
+        group.group = name;
+        group.pus = pus;
+        found.push_back(std::move(group));
+    }
+    return found;
+}
+
+std::vector<double> signature(const std::vector<double> &outside_mpi, const std::vector<double> &capability) {
+    std::vector<double> computation(outside_mpi.size());
+    for (std::size_t rank = 0; rank < computation.size(); ++rank)
+        computation[rank] = outside_mpi[rank] * capability[rank];
+    const auto most = std::max_element(computation.begin(), computation.end());
+    if (most != computation.end() && *most > 0)
+        for (const double scale = *most; double &each : computation)
+            each /= scale;
+    return computation;
+}
+
+double difference(const std::vector<double> &a, const std::vector<double> &b) {
+    if (a.size() != b.size() || a.empty())
+        return 1;
+    double sum = 0;
+    for (std::size_t rank = 0; rank < a.size(); ++rank)
+        sum += std::abs(a[rank] - b[rank]);
+    return sum / static_cast<double>(a.size());
+}
+
+} // namespace rankwise::tune

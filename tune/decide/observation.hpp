@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "types.hpp"
+
+namespace rankwise::tune {
+
+/// @brief What a rank did between two samples. Shares are of the time between them.
+struct RankLoad {
+    TaskId process;
+    std::int32_t rank = -1;   ///< world rank; -1 without a page
+    PuSet mask;               ///< of its main thread
+    std::int32_t pu = -1;     ///< it ran on last
+    double outside_mpi = 1;   ///< of its main thread; without a page as far as it ran
+    double waits = 0;         ///< in MPI calls that wait for others
+    double queued = 0;        ///< ready, without a processor
+    double runs = 0;          ///< of all threads: processors it used
+    int busy_threads = 0;     ///< that used more than a tenth of one
+    bool own_binding = false; ///< its threads have masks that are neither the main thread's nor part of it
+    bool mpi_known = false;   ///< `outside_mpi` and `waits` are told by its page or samples
+    std::int32_t home = -1;   ///< NUMA node with most of its pages; -1 if not looked at
+    std::vector<Progress::Peer> sent; ///< between the samples
+};
+
+/// @brief What a processing unit did between two samples.
+struct PuLoad {
+    double interrupts = 0; ///< share of its time in interrupts and softirqs
+    double others = 0;     ///< used by neither ranks nor interrupts
+    double clock = 1;      ///< by the highest
+    bool online = true;
+
+    /// What ranks get of it, by a core at its highest clock that nobody else uses.
+    double capability() const;
+};
+
+/// @brief The ranks of one group and the node between two full samples.
+struct Observation {
+    std::string group;
+    Seconds length = 0;
+    std::vector<RankLoad> ranks; ///< in order of their world rank, then process
+    std::map<std::int32_t, PuLoad> pus;
+    std::vector<double> memory_bytes_per_s; ///< by NUMA node; empty without counters
+    std::string unusable; ///< why nothing follows from it: a rank was born, is suspended, ...
+};
+
+/// @brief What happened to each group between two full samples.
+///
+/// A unit's time that is neither ranks' nor interrupts' is others'; a thread's time counts for the unit it
+/// ran on last.
+std::vector<Observation> observe(const Sample &before, const Sample &after);
+
+/// @brief How much each rank computes for the others' one: relative computation, which does not depend on
+/// where ranks are. For telling phases of a program apart.
+/// @param[in] capability of each rank's cores, in the order of ranks
+std::vector<double> signature(const std::vector<double> &outside_mpi, const std::vector<double> &capability);
+
+/// @return mean absolute difference; 1 if they are of different numbers of ranks
+double difference(const std::vector<double> &a, const std::vector<double> &b);
+
+} // namespace rankwise::tune

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "decide/proposal.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+#include "decide/problem.hpp"
+#include "placement/mappers/refine.hpp"
+#include "placement/time_estimate.hpp"
+
+namespace rankwise::tune {
+
+namespace {
+
+using placement::Rank;
+using placement::Slot;
+using placement::TimeEstimate;
+
+struct Exchange {
+    Slot a = -1, b = -1;
+    double change = 0;
+};
+
+Exchange best_exchange(const TimeEstimate &estimate, const Problem &problem) {
+    Exchange best;
+    for (const Slot a : problem.current)
+        for (Slot b = 0; b < problem.hierarchy.count(); ++b) {
+            // Pairs of ranks come twice.
+            if (b == a ||
+                (estimate.placement().rank[static_cast<std::size_t>(b)] != placement::no_rank && b < a))
+                continue;
+            if (const double change = estimate.swap_change(a, b); change < best.change)
+                best = {a, b, change};
+        }
+    return best;
+}
+
+/// Seconds saved by second; of what is more than a second, the sum of many ranks' powers, its part.
+double gain_of(double before, double after) {
+    return (before - after) / std::max(before, 1.0);
+}
+
+std::string percent(double share) {
+    char text[16];
+    std::snprintf(text, sizeof text, "%.0f %%", 100 * share);
+    return text;
+}
+
+std::string named(const RankLoad &rank) {
+    return rank.rank >= 0 ? "rank " + std::to_string(rank.rank)
+                          : "process " + std::to_string(rank.process.number);
+}
+
+/// The rank that most of the gain is for: what it does where it is now, and what is better elsewhere.
+std::string reason(const Observation &observation, const Problem &problem, const std::vector<Slot> &to) {
+    std::size_t busiest = 0, moved = 0;
+    double most = -1, least = 2;
+    bool any = false;
+    for (std::size_t rank = 0; rank < to.size(); ++rank) {
+        if (to[rank] == problem.current[rank])
+            continue;
+        any = true;
+        const double load = problem.loads.computation[rank] /
+                            problem.loads.capability[static_cast<std::size_t>(problem.current[rank])];
+        if (load > most) {
+            most = load;
+            busiest = rank;
+        }
+        if (load < least) {
+            least = load;
+            moved = rank;
+        }
+    }
+    if (!any)
+        return "ranks share processing units";
+    const RankLoad &first = observation.ranks[busiest], &second = observation.ranks[moved];
+    const auto here = static_cast<std::size_t>(problem.current[busiest]);
+    const double before = problem.loads.capability[here],
+                 after = problem.loads.capability[static_cast<std::size_t>(to[busiest])];
+    const std::string unit = list_text(problem.slots[here]);
+    if (after > 1.02 * before) {
+        std::string why = named(first) + " is outside MPI " + percent(first.outside_mpi) +
+                          " of its time on PU " + unit +
+                          ", of which interrupts, other processes or a low clock take " + percent(1 - before);
+        if (moved != busiest)
+            why += "; " + named(second) + " waits " + percent(second.waits);
+        return why;
+    }
+    if (!problem.loads.core.empty() &&
+        problem.loads.core[here] != problem.loads.core[static_cast<std::size_t>(to[busiest])])
+        return named(first) + " shares a core with another busy rank";
+    if (!problem.loads.home.empty() && problem.loads.home[busiest] >= 0 &&
+        problem.loads.home[busiest] != problem.loads.memory[here])
+        return named(first) + " has its pages on another NUMA node";
+    return named(first) + " gets nearer to the ranks that it exchanges messages with";
+}
+
+Mapping mapping_of(const Problem &problem, const std::vector<Slot> &slots) {
+    Mapping mapping;
+    for (const Slot slot : slots)
+        mapping.push_back(problem.slots[static_cast<std::size_t>(slot)]);
+    return mapping;
+}
+
+} // namespace
+
+std::string list_text(const PuSet &pus) {
+    std::string text;
+    for (std::size_t pu = pus._Find_first(); pu < most_pus; pu = pus._Find_next(pu))
+        text += (text.empty() ? "" : ",") + std::to_string(pu);
+    return text;
+}
+
+Change change_to(const Observation &observation, const Mapping &mapping) {
+    Change change;
+    for (std::size_t rank = 0; rank < mapping.size(); ++rank)
+        if (observation.ranks[rank].mask != mapping[rank])
+            change.moves.push_back(
+                {observation.ranks[rank].process, observation.ranks[rank].mask, mapping[rank]});
+    return change;
+}
+
+double estimate(const Observation &observation, const Node &node, const PuSet &allowed,
+                const Mapping &mapping) {
+    const Problem problem = make_problem(observation, node, allowed);
+    std::vector<Slot> slots;
+    for (const PuSet &units : mapping)
+        slots.push_back(static_cast<Slot>(std::find(problem.slots.begin(), problem.slots.end(), units) -
+                                          problem.slots.begin()));
+    return TimeEstimate(problem.hierarchy, problem.matrix, problem.loads,
+                        placement::make_placement(slots, problem.hierarchy.count()))
+        .value();
+}
+
+Decision decide(const Observation &observation, const Node &node, const PuSet &allowed, double worth) {
+    Decision decision;
+    const Problem problem = make_problem(observation, node, allowed);
+    if (!problem.refused.empty()) {
+        decision.refused = problem.refused;
+        return decision;
+    }
+    if (std::none_of(observation.ranks.begin(), observation.ranks.end(),
+                     [](const RankLoad &rank) { return rank.mpi_known; }) &&
+        observation.ranks.size() > 1) {
+        decision.refused = "nothing tells when its ranks wait: start it under `rankwise tune -- ...`";
+        return decision;
+    }
+    TimeEstimate now(problem.hierarchy, problem.matrix, problem.loads,
+                     placement::make_placement(problem.current, problem.hierarchy.count()));
+    const double before = now.value();
+    // Ranks that wait for a processor though there are enough of them.
+    double crowded = 0;
+    for (const RankLoad &rank : observation.ranks)
+        crowded = std::max(crowded, problem.bound ? 0 : rank.queued);
+    std::vector<Slot> to = problem.current;
+    double after = before;
+    if (const Exchange exchange = best_exchange(now, problem);
+        problem.bound && exchange.change < 0 && gain_of(before, before + exchange.change) >= worth) {
+        now.swap(exchange.a, exchange.b);
+        to = now.placement().slot;
+        after = now.value();
+    } else {
+        placement::RefineOptions options;
+        options.keep_nodes = true;
+        placement::refine(now, problem.hierarchy, problem.matrix, options);
+        if (now.value() < before) {
+            to = now.placement().slot;
+            after = now.value();
+        }
+    }
+    if (to == problem.current && crowded == 0)
+        return decision;
+    Proposal proposal;
+    proposal.mapping = mapping_of(problem, to);
+    proposal.change = change_to(observation, proposal.mapping);
+    proposal.gain = std::clamp(gain_of(before, after) + crowded, 0.0, 0.99);
+    proposal.why = reason(observation, problem, to);
+    for (std::size_t rank = 0; rank < to.size(); ++rank)
+        if (observation.ranks[rank].mask != proposal.mapping[rank])
+            proposal.ranks.push_back(observation.ranks[rank].rank);
+    decision.proposal = std::move(proposal);
+    return decision;
+}
+
+} // namespace rankwise::tune

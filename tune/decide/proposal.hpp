@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "decide/observation.hpp"
+#include "types.hpp"
+
+namespace rankwise::tune {
+
+/// @brief A mapping: the processing units of each rank, in the order of an Observation's ranks.
+using Mapping = std::vector<PuSet>;
+
+struct Proposal {
+    Change change;
+    Mapping mapping;                 ///< that it leads to
+    double gain = 0;                 ///< part of the time that is saved, as estimated
+    std::vector<std::int32_t> ranks; ///< that it moves, as world ranks
+    std::string why;
+};
+
+/// @brief What the best mapping would be, or why none is looked for.
+struct Decision {
+    std::optional<Proposal> proposal; ///< the best there is, however little it gains
+    std::string refused;              ///< a sentence
+};
+
+/// @brief The mapping that the estimate of `place` likes best, one change away or, where no single exchange
+/// is worth much, several.
+///
+/// Ranks keep the number of processing units they have. The estimate is placement::TimeEstimate of the last
+/// window: what pairs exchange at the level they have in common, what ranks compute by the capability of
+/// their cores, cores with several ranks, and pages that stay behind. Its search is placement::refine.
+///
+/// @param[in] allowed the group's processing units: all that its ranks had at first
+/// @param[in] worth a single exchange is proposed if it gains so much
+Decision decide(const Observation &observation, const Node &node, const PuSet &allowed, double worth);
+
+/// @return `0,1,2`
+std::string list_text(const PuSet &pus);
+
+/// @brief The exchange that leads from one mapping to another.
+Change change_to(const Observation &observation, const Mapping &mapping);
+
+/// @brief What the estimate says of a mapping: seconds by second of the window; for tests.
+double estimate(const Observation &observation, const Node &node, const PuSet &allowed,
+                const Mapping &mapping);
+
+} // namespace rankwise::tune

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "judge/gain.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace rankwise::tune {
+
+namespace {
+
+struct Mean {
+    double value = 0;
+    double variance = 0; ///< of the mean
+    double freedom = 1;
+};
+
+Mean mean_of(std::span<const double> rates) {
+    Mean mean;
+    const auto count = static_cast<double>(rates.size());
+    for (const double rate : rates)
+        mean.value += rate / count;
+    if (rates.size() < 2)
+        return mean;
+    double squares = 0, neighbours = 0;
+    for (std::size_t at = 0; at < rates.size(); ++at) {
+        const double off = rates[at] - mean.value;
+        squares += off * off;
+        if (at + 1 < rates.size())
+            neighbours += off * (rates[at + 1] - mean.value);
+    }
+    const double correlation = squares > 0 ? std::clamp(neighbours / squares, 0.0, 0.6) : 0;
+    mean.variance = squares / (count - 1) / count * (1 + correlation) / (1 - correlation);
+    mean.freedom = count - 1;
+    return mean;
+}
+
+/// The 97.5 % quantile of Student's t: Cornish-Fisher expansion (Abramowitz & Stegun, 26.7.5).
+double quantile(double freedom) {
+    constexpr double z = 1.959964, z3 = z * z * z, z5 = z3 * z * z, z7 = z5 * z * z;
+    const double v = std::max(freedom, 2.0);
+    return z + (z3 + z) / (4 * v) + (5 * z5 + 16 * z3 + 3 * z) / (96 * v * v) +
+           (3 * z7 + 19 * z5 + 17 * z3 - 15 * z) / (384 * v * v * v);
+}
+
+} // namespace
+
+double scatter(std::span<const double> rates) {
+    if (rates.size() < 2)
+        return 0;
+    const auto count = static_cast<double>(rates.size());
+    double mean = 0, squares = 0;
+    for (const double rate : rates)
+        mean += rate / count;
+    for (const double rate : rates)
+        squares += (rate - mean) * (rate - mean);
+    return mean > 0 ? std::sqrt(squares / (count - 1)) / mean : 0;
+}
+
+Gain gain(std::span<const double> a, std::span<const double> b, std::span<const double> again) {
+    const Mean before = mean_of(a), changed = mean_of(b);
+    Mean without = before;
+    double drift = 0;
+    if (!again.empty()) {
+        const Mean after = mean_of(again);
+        without.value = (before.value + after.value) / 2;
+        without.variance = (before.variance + after.variance) / 4;
+        without.freedom = before.freedom + after.freedom;
+        // A straight drift cancels in the mean of both; what it may leave over is a part of their difference.
+        const double half = (before.value - after.value) / 2;
+        drift = half * half / 3;
+    }
+    const double variance = changed.variance + without.variance + drift;
+    const double fourth = changed.variance * changed.variance / changed.freedom +
+                          without.variance * without.variance / without.freedom + drift * drift;
+    const double freedom = fourth > 0 ? variance * variance / fourth : changed.freedom + without.freedom;
+    const double difference = changed.value - without.value, width = quantile(freedom) * std::sqrt(variance);
+    if (without.value <= 0)
+        return {};
+    return {difference / without.value, (difference - width) / without.value,
+            (difference + width) / without.value};
+}
+
+} // namespace rankwise::tune

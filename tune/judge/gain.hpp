@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <span>
+
+namespace rankwise::tune {
+
+/// @brief What a change gained, with its interval at 95 %: part by which the rate rose.
+struct Gain {
+    double value = 0, low = 0, high = 0;
+};
+
+/// @brief Welch's interval of the difference of two means, by the first mean.
+///
+/// Windows that follow each other are alike: variances are enlarged by (1 + r) / (1 - r), r the correlation
+/// of neighbours (Zwiers & von Storch, 1995), where that is above 0.
+///
+/// @param[in] a rates before
+/// @param[in] b rates with the change
+/// @param[in] again rates without it afterwards; their mean and that of `a` count alike, and what these
+/// differ by is uncertainty. May be empty
+/// @pre two rates or more in `a` and `b`
+Gain gain(std::span<const double> a, std::span<const double> b, std::span<const double> again);
+
+/// @brief Standard deviation by mean; 0 for fewer than two.
+double scatter(std::span<const double> rates);
+
+} // namespace rankwise::tune
