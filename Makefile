@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(CURDIR)/$(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
-SOURCES := $(shell git ls-files pyproject.toml CMakeLists.txt cmake core bindings record formats measure workloads lab machines 2>/dev/null)
+SOURCES := $(shell git ls-files pyproject.toml CMakeLists.txt cmake core bindings record formats measure workloads lab tune machines 2>/dev/null)
 
 PEERS ?=
 # How many tests run at once.

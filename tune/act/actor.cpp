@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "act/actor.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "act/page_moves.hpp"
+#include "act/rank_moves.hpp"
+
+namespace rankwise::tune {
+
+Actor::Actor(Journal &journal, std::string proc, std::string sys, bool may_move_interrupts)
+    : journal_(journal), proc_(std::move(proc)), sys_(std::move(sys)),
+      may_move_interrupts_(may_move_interrupts) {}
+
+std::string Actor::apply_interrupts(const std::vector<Change::Interrupt> &interrupts) {
+    std::vector<InterruptEntry> entries;
+    for (const auto &interrupt : interrupts) {
+        const auto mask = interrupt_affinity(proc_, interrupt.number);
+        const auto name = "interrupt " + std::to_string(interrupt.number);
+        if (!may_move_interrupts_) {
+            return name + " may not be moved: `--irq` allows it";
+        }
+        if (!mask || interrupt.to.none()) {
+            return name + " is not there, or is to go nowhere";
+        }
+        InterruptEntry entry{
+            .number = interrupt.number, .original = *mask, .before = *mask, .after = interrupt.to};
+        if (const auto known = content_.interrupts.find(interrupt.number);
+            known != content_.interrupts.end()) {
+            if (*mask != known->second.after) {
+                return "the affinity of " + name + " was changed by another process";
+            }
+            entry.original = known->second.original;
+        }
+        entries.push_back(entry);
+    }
+    if (!entries.empty() && !journal_.add({}, entries)) {
+        return "the journal cannot be written";
+    }
+    for (auto at = entries.begin(); at != entries.end(); ++at) {
+        content_.interrupts[at->number] = *at;
+        const int problem = set_interrupt_affinity(proc_, at->number, at->after);
+        if (problem == 0) {
+            continue;
+        }
+        for (auto done = entries.begin(); done != at; ++done) {
+            std::swap(done->before, done->after);
+            set_interrupt_affinity(proc_, done->number, done->after);
+            content_.interrupts[done->number] = *done;
+        }
+        std::swap(at->before, at->after);
+        content_.interrupts[at->number] = *at;
+        return "interrupt " + std::to_string(at->number) + " cannot be moved: " + std::strerror(problem);
+    }
+    return {};
+}
+
+std::string Actor::apply(const Change &change, const std::vector<RankSample> &ranks) {
+    const auto is_rank = [&](const Change::Pages &pages) {
+        return std::ranges::find(ranks, pages.process, &RankSample::process) != ranks.end();
+    };
+    if (!std::ranges::all_of(change.pages, is_rank)) {
+        return "pages are to be moved of a process that is none of the ranks";
+    }
+    RankMoves moves(change.moves, ranks, proc_, sys_, journal_, content_);
+    if (auto why = change.moves.empty() ? std::string() : moves.run(); !why.empty()) {
+        return why;
+    }
+    if (auto why = apply_interrupts(change.interrupts); !why.empty()) {
+        moves.undo();
+        return why;
+    }
+    // Last, and not taken back: a page on another node is no wrong answer, and to move it back costs as much.
+    for (const auto &pages : change.pages) {
+        if (auto why = move_pages_of(pages.process, pages.to_numa, proc_); !why.empty()) {
+            moves.undo();
+            return why;
+        }
+    }
+    journal_.shorten(content_);
+    return {};
+}
+
+Restored Actor::restore() {
+    const auto restored = tune::restore(content_, proc_, sys_);
+    content_ = {};
+    journal_.remove();
+    return restored;
+}
+
+void Actor::keep_only(const std::vector<RankSample> &ranks) {
+    std::erase_if(content_.threads, [&](const auto &item) {
+        return std::ranges::find(ranks, item.second.process, &RankSample::process) == ranks.end();
+    });
+    if (content_.empty()) {
+        journal_.remove();
+    }
+}
+
+} // namespace rankwise::tune

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "act/journal.hpp"
+#include "act/restore.hpp"
+#include "types.hpp"
+
+namespace rankwise::tune {
+
+/// @brief Carries changes out, whole or not at all, behind a journal.
+class Actor {
+  public:
+    /// @param[in] journal of this tuner; must outlive this
+    Actor(Journal &journal, std::string proc, std::string sys, bool may_move_interrupts);
+
+    /// @param[in] ranks as they were seen last, with their threads: no other process is touched, and none
+    /// leaves
+    ///            what its group's ranks had before the first change
+    /// @return empty, or why it was not done
+    std::string apply(const Change &change, const std::vector<RankSample> &ranks);
+
+    /// @brief Give back what was there before the first change, and begin anew.
+    Restored restore();
+
+    /// @brief Forget processes that have ended.
+    void keep_only(const std::vector<RankSample> &ranks);
+
+  private:
+    std::string apply_interrupts(const std::vector<Change::Interrupt> &interrupts);
+
+    Journal &journal_;
+    std::string proc_, sys_;
+    bool may_move_interrupts_;
+    JournalContent content_;
+};
+
+} // namespace rankwise::tune

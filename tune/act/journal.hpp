@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "proc/descriptor.hpp"
+#include "types.hpp"
+
+namespace rankwise::tune {
+
+/// @brief What was done to a thread: enough to give it back what it had, whether or not the last change of it
+/// was carried out.
+struct ThreadEntry {
+    TaskId process, thread;
+    PuSet original; ///< before the first change
+    PuSet before;   ///< the last
+    PuSet after;
+};
+
+/// @brief What was done to an interrupt.
+struct InterruptEntry {
+    std::int32_t number = 0;
+    PuSet original, before, after;
+};
+
+/// @brief What a journal says.
+struct JournalContent {
+    TaskId owner;
+    std::string boot; ///< that its numbers of processes belong to
+    std::map<TaskId, ThreadEntry> threads;
+    std::map<std::int32_t, InterruptEntry> interrupts;
+    bool empty() const { return threads.empty() && interrupts.empty(); }
+};
+
+/// @brief Read a journal as far as it is whole: a record that was being written when its owner ended is left
+/// out, and with it the change it was written ahead of.
+JournalContent parse_journal(std::string_view bytes);
+
+/// @brief STATE/journal: written and synced before what it says is done.
+///
+/// Records are {CRC-32C of what follows, bytes, kind, fields}, one behind another, in the byte order of the
+/// node.
+class Journal {
+  public:
+    /// @brief Begin an empty one.
+    /// @throws Error where it cannot be made
+    Journal(std::string state, const TaskId &owner, std::string boot);
+
+    /// @brief Write records, and wait until they are on the disk.
+    /// @return false if they are not: what they say must not be done
+    bool add(const std::vector<ThreadEntry> &threads, const std::vector<InterruptEntry> &interrupts);
+
+    /// @brief Leave the processes out that have ended, once they take too much room.
+    /// @param[in] content what is still to be restored
+    void shorten(const JournalContent &content);
+
+    /// @brief All is restored: there is no journal any more, until something is added.
+    void remove();
+
+    const std::string &state() const { return state_; }
+
+  private:
+    bool begin(const char *name);
+    bool write(std::string_view bytes);
+
+    std::string state_, boot_;
+    TaskId owner_;
+    Descriptor file_;
+    std::size_t bytes_ = 0;
+    bool broken_ = false; ///< nothing can be added behind what is in it
+};
+
+/// @return what identifies this boot of the node, empty if it is not known
+std::string boot_id(const std::string &proc);
+
+} // namespace rankwise::tune

@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "act/rank_moves.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/syscall.h>
+#include <tuple>
+
+#include "act/cpuset.hpp"
+#include "act/exchange.hpp"
+#include "act/restore.hpp"
+#include "proc/tasks.hpp"
+#include "proc/text.hpp"
+
+namespace rankwise::tune {
+namespace {
+
+constexpr int most_passes = 200;
+
+// Of a process that begins threads while it is moved, one may have its parent's old mask and not be listed
+// yet.
+constexpr useconds_t until_listed_us = 200;
+
+bool has_ended(int process) {
+    pollfd ended{process, POLLIN, 0};
+    return process >= 0 && poll(&ended, 1, 0) > 0;
+}
+
+} // namespace
+
+RankMoves::RankMoves(const std::vector<RankMove> &moves, const std::vector<RankSample> &ranks,
+                     const std::string &proc, const std::string &sys, Journal &journal,
+                     JournalContent &content)
+    : moves_(moves), ranks_(ranks), proc_(proc), sys_(sys), journal_(journal), content_(content) {}
+
+std::vector<const ThreadEntry *> RankMoves::entries_of(const TaskId &process) const {
+    std::vector<const ThreadEntry *> entries;
+    for (const auto &[id, entry] : content_.threads) {
+        if (entry.process == process) {
+            entries.push_back(&entry);
+        }
+    }
+    return entries;
+}
+
+PuSet RankMoves::original_of(const TaskId &process, const TaskId &thread, const PuSet &mask,
+                             const PuSet &cpuset) const {
+    if (const auto known = content_.threads.find(thread); known != content_.threads.end()) {
+        return known->second.original;
+    }
+    const auto *const from = inherited_from(mask, cpuset, entries_of(process));
+    return from != nullptr ? from->original : mask;
+}
+
+PuSet RankMoves::allowed(const std::string &group) const {
+    PuSet units;
+    for (const auto &rank : ranks_) {
+        if (rank.group != group) {
+            continue;
+        }
+        for (const auto &thread : rank.threads) {
+            units |= original_of(rank.process, thread.id, thread.mask, PuSet{}.set());
+        }
+    }
+    return units;
+}
+
+std::string RankMoves::check(const RankMove &move, Mover &mover) {
+    const auto rank = std::ranges::find(ranks_, move.process, &RankSample::process);
+    const auto number = std::to_string(move.process.number);
+    if (rank == ranks_.end()) {
+        return "process " + number + " is none of the ranks";
+    }
+    mover.move = &move;
+    mover.name = rank->progress ? "rank " + std::to_string(rank->progress->rank) : "process " + number;
+    if (move.from.none() || move.to.none()) {
+        return mover.name + " is to move from or to no units";
+    }
+    mover.process = Descriptor(static_cast<int>(syscall(SYS_pidfd_open, move.process.number, 0)));
+    mover.task =
+        Descriptor(open((proc_ + "/" + number + "/task").c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    const auto stat = read_task_stat(proc_, move.process.number);
+    if (!mover.task || !stat || stat->start != move.process.start || has_ended(mover.process.number())) {
+        return mover.name + " ended";
+    }
+    mover.cpuset = cpuset_of(proc_, sys_, move.process.number);
+    if ((move.to & ~allowed(rank->group)).any()) {
+        return mover.name + " is to go to units that its job was not given";
+    }
+    if ((move.to & ~mover.cpuset).any()) {
+        return mover.name + " is to go to units that its cpuset does not have, or that are offline";
+    }
+    return {};
+}
+
+std::string RankMoves::find_thread(Mover &mover, std::int32_t number) {
+    Text text;
+    const auto process = mover.move->process;
+    const auto mask = affinity_of(number);
+    const auto path =
+        proc_ + "/" + std::to_string(process.number) + "/task/" + std::to_string(number) + "/stat";
+    const auto stat = mask && text.read(path) ? parse_task_stat(text.view()) : std::nullopt;
+    if (!stat) {
+        return {}; // it has ended
+    }
+    ThreadEntry entry{.process = process, .thread = {number, stat->start}, .before = *mask};
+    const auto known = content_.threads.find(entry.thread);
+    if (known != content_.threads.end() && *mask != known->second.after &&
+        *mask != cut(known->second.after, mover.cpuset)) {
+        return "the mask of " + mover.name + " was changed by another process";
+    }
+    mover.seen.insert(number);
+    // Of a thread that was born meanwhile, both are possible: it has its parent's mask of before, or of
+    // after.
+    const auto is_from_moved = [&](const ThreadEntry &other) {
+        return other.process == process && other.after == *mask;
+    };
+    const auto is_from_unmoved = [&](const ThreadEntry &other) {
+        return other.process == process && other.before == *mask;
+    };
+    if (std::ranges::any_of(written_, is_from_moved) && !std::ranges::any_of(written_, is_from_unmoved)) {
+        return {};
+    }
+    entry.original = original_of(process, entry.thread, *mask, mover.cpuset);
+    const auto &[from, to] = std::tie(mover.move->from, mover.move->to);
+    entry.after = from.count() == to.count() ? exchanged(*mask, from, to) : to;
+    if (entry.after != entry.before) {
+        mover.found.push_back(entry);
+    }
+    return {};
+}
+
+std::string RankMoves::find_threads(Mover &mover) {
+    std::vector<std::int32_t> numbers;
+    mover.found.clear();
+    if (has_ended(mover.process.number()) ||
+        !list_threads(mover.task.number(), mover.move->process.number, numbers)) {
+        return mover.name + " ended";
+    }
+    for (const auto number : numbers) {
+        if (!mover.seen.contains(number)) {
+            if (auto why = find_thread(mover, number); !why.empty()) {
+                return why;
+            }
+        }
+    }
+    return {};
+}
+
+std::string RankMoves::set(Mover &mover, const ThreadEntry &entry) {
+    const int problem = set_affinity(entry.thread.number, entry.after);
+    if (problem == ESRCH) {
+        return {};
+    }
+    if (problem != 0) {
+        return mover.name + " cannot be moved: " + std::strerror(problem);
+    }
+    const auto mask = affinity_of(entry.thread.number);
+    return !mask || *mask == entry.after ? std::string()
+                                         : mover.name + " was not given the units that it should have";
+}
+
+std::string RankMoves::pass(bool &changed) {
+    std::vector<ThreadEntry> entries;
+    std::size_t most = 0;
+    for (auto &mover : movers_) {
+        if (auto why = find_threads(mover); !why.empty()) {
+            return why;
+        }
+        entries.insert(entries.end(), mover.found.begin(), mover.found.end());
+        most = std::max(most, mover.found.size());
+    }
+    changed = !entries.empty();
+    if (changed && !journal_.add(entries, {})) {
+        return "the journal cannot be written";
+    }
+    for (const auto &entry : entries) {
+        content_.threads[entry.thread] = entry;
+        written_.push_back(entry);
+    }
+    // The n-th threads of all ranks one behind the other, main threads first: a core has two of them for as
+    // long as one system call takes, not until all threads of the first rank have come.
+    for (std::size_t i = 0; i < most; ++i) {
+        for (auto &mover : movers_) {
+            if (i < mover.found.size()) {
+                if (auto why = set(mover, mover.found[i]); !why.empty()) {
+                    return why;
+                }
+            }
+        }
+    }
+    return {};
+}
+
+std::string RankMoves::run() {
+    for (const auto &move : moves_) {
+        if (auto why = check(move, movers_.emplace_back()); !why.empty()) {
+            return why;
+        }
+    }
+    int quiet = 0;
+    for (int i = 0; i < most_passes && quiet < 2; ++i) {
+        bool changed = false;
+        if (auto why = pass(changed); !why.empty()) {
+            undo();
+            return why;
+        }
+        if (i == 0 && !changed) {
+            return "no thread has a mask that would become another one";
+        }
+        quiet = changed ? 0 : quiet + 1;
+        if (quiet == 1) {
+            usleep(until_listed_us);
+        }
+    }
+    if (quiet < 2) {
+        undo();
+        return "threads are born faster than they can be moved";
+    }
+    return {};
+}
+
+void RankMoves::undo() {
+    std::vector<ThreadEntry> entries;
+    for (auto entry : written_) {
+        std::swap(entry.before, entry.after);
+        entries.push_back(entry);
+    }
+    std::ranges::reverse(entries);
+    // Where it cannot be written, the last record has both masks all the same.
+    journal_.add(entries, {});
+    for (const auto &entry : entries) {
+        content_.threads[entry.thread] = entry;
+        const auto mask = affinity_of(entry.thread.number);
+        const bool ours = mask && (entry.before & *mask) == *mask; // as it was set, or cut
+        if (ours && *mask != entry.after) {
+            set_affinity(entry.thread.number, entry.after);
+        }
+    }
+    written_.clear();
+}
+
+} // namespace rankwise::tune

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "act/journal.hpp"
+#include "types.hpp"
+
+namespace rankwise::tune {
+
+/// @brief All threads of the ranks of one change get other masks, or none does.
+class RankMoves {
+  public:
+    /// @param[in] ranks   as they were seen last
+    /// @param[in] content what was done before; what this does is put into it
+    RankMoves(const std::vector<RankMove> &moves, const std::vector<RankSample> &ranks,
+              const std::string &proc, const std::string &sys, Journal &journal, JournalContent &content);
+
+    /// @return empty, or why it was not done
+    std::string run();
+
+    /// @brief Take it back.
+    void undo();
+
+  private:
+    struct Mover {
+        const RankMove *move = nullptr;
+        std::string name; ///< `rank 3`
+        Descriptor task, process;
+        PuSet cpuset;
+        std::set<std::int32_t> seen;
+        std::vector<ThreadEntry> found; ///< in a pass: to be moved
+    };
+    std::string check(const RankMove &move, Mover &mover);
+    std::string find_threads(Mover &mover);
+    std::string find_thread(Mover &mover, std::int32_t number);
+    std::string set(Mover &mover, const ThreadEntry &entry);
+    std::string pass(bool &changed);
+    std::vector<const ThreadEntry *> entries_of(const TaskId &process) const;
+    PuSet allowed(const std::string &group) const;
+    PuSet original_of(const TaskId &process, const TaskId &thread, const PuSet &mask,
+                      const PuSet &cpuset) const;
+
+    const std::vector<RankMove> &moves_;
+    const std::vector<RankSample> &ranks_;
+    std::string proc_, sys_;
+    Journal &journal_;
+    JournalContent &content_;
+    std::vector<Mover> movers_;
+    std::vector<ThreadEntry> written_; ///< in the journal, and done but for the last pass
+};
+
+} // namespace rankwise::tune

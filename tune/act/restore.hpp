@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "act/journal.hpp"
+#include "types.hpp"
+
+namespace rankwise::tune {
+
+/// @brief What a journal's processes were given back.
+struct Restored {
+    std::size_t threads = 0;
+    std::size_t interrupts = 0;
+    std::size_t changed_since = 0; ///< by somebody else: left as they are
+    std::size_t failed = 0;
+};
+
+/// @brief Of the entries of one process, the one that a thread without an entry inherited its mask from.
+/// @return null: of none of them; it made its mask itself
+const ThreadEntry *inherited_from(const PuSet &mask, const PuSet &cpuset,
+                                  const std::vector<const ThreadEntry *> &entries);
+
+/// @brief Give each thread its original mask that has what was set last, or that cut by its cpuset; threads
+/// that were born under a changed mask get that of the thread they have it from, the main thread before
+/// others. Interrupts alike.
+Restored restore(const JournalContent &content, const std::string &proc, const std::string &sys);
+
+/// @brief Restore from STATE/journal, if there is one of this boot, and remove it.
+Restored restore_from(const std::string &state, const std::string &proc, const std::string &sys);
+
+/// @brief What an interrupt's affinity is.
+/// @return none if there is no such interrupt
+std::optional<PuSet> interrupt_affinity(const std::string &proc, std::int32_t number);
+
+/// @return 0, or errno
+int set_interrupt_affinity(const std::string &proc, std::int32_t number, const PuSet &to);
+
+} // namespace rankwise::tune

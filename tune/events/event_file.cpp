@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "events/event_file.hpp"
+
+#include <cerrno>
+#include <cstring>
+#include <ctime>
+#include <fcntl.h>
+
+#include "error.hpp"
+#include "events/event_line.hpp"
+
+namespace rankwise::tune {
+namespace {
+
+Seconds clock_s(clockid_t clock) {
+    timespec time{};
+    clock_gettime(clock, &time);
+    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
+}
+
+} // namespace
+
+EventFile::EventFile(const std::string &path)
+    : file_(path.empty() ? -1 : open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644)) {
+    if (!path.empty() && !file_) {
+        throw Error("cannot write `" + path + "`: " + std::strerror(errno));
+    }
+}
+
+void EventFile::add(const Event &event) {
+    if (!file_) {
+        return;
+    }
+    const auto line = event_line(event, clock_s(CLOCK_REALTIME) - clock_s(CLOCK_MONOTONIC)) + "\n";
+    // A full disk ends no tuner.
+    [[maybe_unused]] const ssize_t count = write(file_.number(), line.data(), line.size());
+}
+
+} // namespace rankwise::tune

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <string>
+
+#include "proc/descriptor.hpp"
+#include "types.hpp"
+
+namespace rankwise::tune {
+
+/// @brief Events as lines of JSON, one behind another in a file.
+class EventFile {
+  public:
+    /// @param[in] path empty: events are not kept
+    /// @throws Error if it cannot be written
+    explicit EventFile(const std::string &path);
+
+    /// @brief Add a line with one write, so that who reads it meanwhile sees whole lines.
+    void add(const Event &event);
+
+  private:
+    Descriptor file_;
+};
+
+} // namespace rankwise::tune

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "types.hpp"
+
+namespace rankwise::tune {
+
+/// @return the event's name: `applied`
+std::string_view name_of(Event::What what);
+
+/// @brief An event as a line of JSON (schema `rankwise.tune.event/1`), without a newline. Processing units
+/// are lists as Linux writes them, what is not known is null.
+/// @param[in] clock_offset_s seconds since 1970 minus CLOCK_MONOTONIC
+std::string event_line(const Event &event, Seconds clock_offset_s);
+
+} // namespace rankwise::tune

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "act/actor.hpp"
+#include "act/guard.hpp"
+#include "act/journal.hpp"
+#include "observe/observer.hpp"
+#include "plan/plan.hpp"
+#include "system.hpp"
+
+namespace rankwise::tune {
+
+/// @brief This node: sees with `observe/`, changes with `act/`.
+///
+/// One a state directory. What a tuner before it left behind is restored first.
+class LinuxSystem : public System {
+  public:
+    /// @throws Error if another tuner has the state directory, or nothing can be written there
+    explicit LinuxSystem(const Plan &plan);
+
+    Seconds now() const override;
+    Sample sample(bool light) override;
+    std::string apply(const Change &change) override;
+    void restore() override;
+
+    /// @brief Fork a guard if there is none: it may have been killed.
+    bool watch_guard() { return guard_.watch(); }
+
+    /// @return what a user should know, each once: what cannot be seen, what an earlier tuner had left
+    std::vector<std::string> notes();
+
+    /// @return ranks of the last full sample
+    const std::vector<RankSample> &ranks() const { return ranks_; }
+
+  private:
+    const std::string proc_, sys_;
+    TaskId self_;
+    Descriptor lock_;
+    Guard guard_; ///< forked before there is much memory to copy
+    std::vector<std::string> notes_;
+    Journal journal_;
+    Actor actor_;
+    Observer observer_;
+    std::vector<RankSample> ranks_;
+};
+
+} // namespace rankwise::tune

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// `rankwise-tuned PLAN`: tunes the ranks of this node until they end, or it is told to stop.
+// `rankwise-tuned --recover STATE`: gives back what a tuner that was killed has left.
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cmath>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <poll.h>
+#include <string_view>
+#include <sys/signalfd.h>
+
+#include "error.hpp"
+#include "events/event_file.hpp"
+#include "linux_system.hpp"
+#include "plan/plan.hpp"
+#if __has_include("serve/server.hpp")
+#include "serve/server.hpp"
+#endif
+
+namespace rankwise::tune {
+namespace {
+
+constexpr Seconds longest_wait_s = 1; // the guard is looked after so often
+
+Descriptor take_signals() {
+    sigset_t wanted;
+    sigemptyset(&wanted);
+    for (const int number : {SIGTERM, SIGINT, SIGHUP}) {
+        sigaddset(&wanted, number);
+    }
+    signal(SIGPIPE, SIG_IGN);
+    sigprocmask(SIG_BLOCK, &wanted, nullptr);
+    return Descriptor(signalfd(-1, &wanted, SFD_CLOEXEC | SFD_NONBLOCK));
+}
+
+/// @brief A tuner at work.
+class Run {
+  public:
+    explicit Run(const Plan &plan)
+        : plan_(plan), events_(plan.events), signals_(take_signals()), system_(plan),
+          tuner_(plan_.node, plan_.policy, system_, [this](const Event &event) { log(event); }) {}
+
+    void work() {
+        while (!stopped_) {
+            const Seconds due = tuner_.step();
+            system_.watch_guard();
+            log_notes();
+            if (plan_.until_ranks_end && have_ended()) {
+                break;
+            }
+            wait_until(due);
+        }
+        tuner_.stop(true);
+        log_notes();
+    }
+
+  private:
+    void log(const Event &event) {
+        events_.add(event);
+#if __has_include("serve/server.hpp")
+        server_.add(event);
+#endif
+    }
+
+    void log_notes() {
+        for (const auto &note : system_.notes()) {
+            Event event;
+            event.at = system_.now();
+            event.what = Event::seen;
+            event.why = note;
+            log(event);
+        }
+    }
+
+    bool have_ended() {
+        had_ranks_ = had_ranks_ || !system_.ranks().empty();
+        return had_ranks_ && system_.ranks().empty();
+    }
+
+    void wait_until(Seconds due) {
+        std::array<pollfd, 2> files{{{signals_.number(), POLLIN, 0}, {-1, POLLIN, 0}}};
+#if __has_include("serve/server.hpp")
+        files[1].fd = server_.poll_file();
+#endif
+        const Seconds wait = std::clamp(due - system_.now(), 0.0, longest_wait_s);
+        timespec time{};
+        time.tv_sec = static_cast<time_t>(wait);
+        time.tv_nsec = static_cast<long>((wait - std::floor(wait)) * 1e9);
+        if (ppoll(files.data(), files.size(), &time, nullptr) <= 0) {
+            return;
+        }
+        if (files[0].revents != 0) {
+            stopped_ = true;
+        }
+#if __has_include("serve/server.hpp")
+        if (files[1].revents != 0) {
+            stopped_ = server_.handle() || stopped_;
+        }
+#endif
+    }
+
+    const Plan &plan_;
+    EventFile events_;
+    Descriptor signals_;
+    LinuxSystem system_;
+#if __has_include("serve/server.hpp")
+    Server server_{plan_.socket};
+#endif
+    Tuner tuner_;
+    bool had_ranks_ = false, stopped_ = false;
+};
+
+int recover(const std::string &state) {
+    const auto restored = restore_from(state, "/proc", "/sys");
+    std::printf("%zu threads and %zu interrupts were given back what they had\n", restored.threads,
+                restored.interrupts);
+    return restored.failed > 0 ? 1 : 0;
+}
+
+int run(int argc, char **argv) {
+    if (argc == 3 && std::string_view(argv[1]) == "--recover") {
+        return recover(argv[2]);
+    }
+    if (argc != 2 || argv[1][0] == '-') {
+        std::fputs("usage: rankwise-tuned PLAN | --recover STATE\n", stderr);
+        return 2;
+    }
+    const auto plan = read_plan(argv[1]);
+    Run(plan).work();
+    return 0;
+}
+
+} // namespace
+} // namespace rankwise::tune
+
+int main(int argc, char **argv) {
+    try {
+        return rankwise::tune::run(argc, argv);
+    } catch (const rankwise::Error &error) {
+        std::fprintf(stderr, "error: %s\n", error.what());
+        if (!error.hint().empty()) {
+            std::fprintf(stderr, "\nhint: %s\n", error.hint().c_str());
+        }
+    } catch (const std::exception &error) {
+        std::fprintf(stderr, "error: %s\n", error.what());
+    }
+    return 1;
+}

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "observe/pus.hpp"
+
+#include <array>
+#include <unistd.h>
+
+#include "observe/rank_page.hpp"
+
+namespace rankwise::tune {
+namespace {
+
+constexpr std::string_view cpu = "cpu";
+
+PuSample *unit_of(std::string_view number, const std::vector<int> &index, std::vector<PuSample> &pus) {
+    const auto os = as_number(number);
+    if (!os || *os >= index.size() || index[*os] < 0) {
+        return nullptr;
+    }
+    return &pus[static_cast<std::size_t>(index[*os])];
+}
+
+} // namespace
+
+void parse_pu_times(std::string_view stat, double clock_tick_s, const std::vector<int> &index,
+                    std::vector<PuSample> &pus) {
+    enum { user, nice, system, idle, iowait, irq, softirq, columns };
+    for (auto &pu : pus) {
+        pu.online = false;
+    }
+    while (stat.starts_with(cpu)) {
+        auto line = next_line(stat);
+        const auto name = next_word(line);
+        auto *const pu = unit_of(name.substr(cpu.size()), index, pus); // none for the first line, of all
+        if (pu == nullptr) {
+            continue;
+        }
+        std::array<double, columns> times{};
+        for (auto &time : times) {
+            time = static_cast<double>(as_number(next_word(line)).value_or(0)) * clock_tick_s;
+        }
+        pu->online = true;
+        pu->interrupt = times[irq] + times[softirq];
+        pu->busy = times[user] + times[nice] + times[system] + pu->interrupt;
+    }
+}
+
+void parse_interrupts(std::string_view interrupts, const std::vector<int> &index,
+                      std::vector<PuSample> &pus) {
+    constexpr std::string_view upper = "CPU";
+    std::vector<PuSample *> columns; // of CPUs that are online
+    auto head = next_line(interrupts);
+    for (auto word = next_word(head); word.starts_with(upper); word = next_word(head)) {
+        columns.push_back(unit_of(word.substr(upper.size()), index, pus));
+        if (columns.back() != nullptr) {
+            columns.back()->interrupts = 0;
+        }
+    }
+    while (!interrupts.empty()) {
+        auto line = next_line(interrupts);
+        const auto name = next_word(line);
+        if (name.empty() || name[0] < '0' || name[0] > '9') {
+            continue;
+        }
+        for (auto *const column : columns) {
+            const auto count = as_number(next_word(line));
+            if (!count) {
+                break;
+            }
+            if (column != nullptr) {
+                column->interrupts += *count;
+            }
+        }
+    }
+}
+
+PuReader::PuReader(const Node &node, const std::string &proc, const std::string &sys)
+    : stat_(proc + "/stat"), interrupts_(proc + "/interrupts"),
+      clock_tick_s_(1.0 / static_cast<double>(std::max(sysconf(_SC_CLK_TCK), 1L))) {
+    Text text;
+    for (const auto &pu : node.pus) {
+        index_[static_cast<std::size_t>(pu.os)] = static_cast<int>(pus_.size());
+        pus_.push_back({.os = pu.os});
+        const auto path = sys + "/devices/system/cpu/cpu" + std::to_string(pu.os) + "/cpufreq/";
+        clocks_.emplace_back(path + "scaling_cur_freq");
+        std::optional<std::uint64_t> highest;
+        if (text.read(path + "cpuinfo_max_freq")) {
+            auto line = text.view();
+            highest = as_number(next_word(line));
+        }
+        highest_.push_back(static_cast<double>(highest.value_or(0)));
+    }
+}
+
+void PuReader::read_clocks(Text &text) {
+    for (std::size_t i = 0; i < pus_.size(); ++i) {
+        if (highest_[i] > 0 && clocks_[i].read(text)) {
+            auto line = text.view();
+            if (const auto clock = as_number(next_word(line))) {
+                pus_[i].clock = static_cast<double>(*clock) / highest_[i];
+            }
+        }
+    }
+}
+
+const std::vector<PuSample> &PuReader::read(Text &text) {
+    if (stat_.read(text)) {
+        parse_pu_times(text.view(), clock_tick_s_, index_, pus_);
+    }
+    auto began = tick_moment().at;
+    if (interrupts_due_.due(began) && interrupts_.read(text)) {
+        parse_interrupts(text.view(), index_, pus_);
+        interrupts_due_.done(began, tick_moment().at);
+    }
+    began = tick_moment().at;
+    if (clocks_due_.due(began)) {
+        read_clocks(text);
+        clocks_due_.done(began, tick_moment().at);
+    }
+    return pus_;
+}
+
+} // namespace rankwise::tune

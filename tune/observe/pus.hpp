@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "observe/seldom.hpp"
+#include "proc/text.hpp"
+#include "types.hpp"
+
+namespace rankwise::tune {
+
+/// @brief Put times of a /proc/stat into the units; those it does not name are offline and keep their counts.
+/// @param[in] index of a unit in `pus` by OS number, -1: not asked for
+void parse_pu_times(std::string_view stat, double clock_tick_s, const std::vector<int> &index,
+                    std::vector<PuSample> &pus);
+
+/// @brief Put interrupts of devices of a /proc/interrupts into the units: those of a number. Timers and what
+/// cores send each other come with load, and say nothing of where a device is served.
+void parse_interrupts(std::string_view interrupts, const std::vector<int> &index, std::vector<PuSample> &pus);
+
+/// @brief Processing units: /proc/stat, /proc/interrupts, cpufreq.
+class PuReader {
+  public:
+    PuReader(const Node &node, const std::string &proc, const std::string &sys);
+
+    /// @brief Interrupts and clocks are looked at more seldom where that takes long.
+    const std::vector<PuSample> &read(Text &text);
+
+  private:
+    void read_clocks(Text &text);
+
+    std::vector<PuSample> pus_;
+    std::vector<int> index_ = std::vector<int>(most_pus, -1);
+    KeptFile stat_, interrupts_;
+    std::vector<KeptFile> clocks_;
+    std::vector<double> highest_; ///< clock, in kHz; 0 where it cannot be read
+    Seldom interrupts_due_{0}, clocks_due_{5};
+    double clock_tick_s_;
+};
+
+} // namespace rankwise::tune

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "observe/threads.hpp"
+
+#include <algorithm>
+#include <fcntl.h>
+
+#include "proc/pu_list.hpp"
+#include "proc/tasks.hpp"
+
+namespace rankwise::tune {
+namespace {
+
+constexpr int most_lists = 3; // of a process that makes and ends threads all the time
+
+std::optional<PuSet> mask_in_status(std::string_view text) {
+    constexpr std::string_view key = "Cpus_allowed_list:";
+    const auto at = text.find(key);
+    if (at == std::string_view::npos) {
+        return std::nullopt;
+    }
+    auto rest = text.substr(at + key.size());
+    return parse_pu_list(next_word(rest));
+}
+
+} // namespace
+
+ThreadReader::ThreadReader(const std::string &proc, std::int32_t process)
+    : directory_(proc + "/" + std::to_string(process) + "/task"), process_(process),
+      made_up_(proc != "/proc"), task_(open(directory_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)),
+      clock_tick_s_(1.0 / static_cast<double>(std::max(sysconf(_SC_CLK_TCK), 1L))) {}
+
+bool ThreadReader::list() {
+    if (!task_ || !list_threads(task_.number(), process_, numbers_)) {
+        return false;
+    }
+    std::vector<Thread> threads;
+    threads.reserve(numbers_.size());
+    for (const auto number : numbers_) {
+        const auto known = std::ranges::find(threads_, number, &Thread::number);
+        if (known != threads_.end()) {
+            threads.push_back(std::move(*known));
+            known->number = -1;
+        } else {
+            const auto path = directory_ + "/" + std::to_string(number);
+            threads.push_back({number, KeptFile(path + "/stat"), KeptFile(path + "/schedstat")});
+        }
+    }
+    threads_ = std::move(threads);
+    return true;
+}
+
+bool ThreadReader::read_one(Thread &thread, Text &text, ThreadSample &sample) {
+    if (!thread.stat.read(text)) {
+        return false;
+    }
+    const auto stat = parse_task_stat(text.view());
+    if (!stat) {
+        return false;
+    }
+    if (thread.number == process_) {
+        said_threads_ = stat->threads;
+    }
+    sample.id = {thread.number, stat->start};
+    sample.state = stat->state;
+    sample.pu = stat->pu;
+    sample.major_faults = stat->major_faults;
+    sample.run = static_cast<double>(stat->ticks) * clock_tick_s_;
+    if (thread.schedstat.read(text)) { // in nanoseconds; not in kernels without CONFIG_SCHED_INFO
+        auto line = text.view();
+        const auto run = as_number(next_word(line));
+        const auto queued = as_number(next_word(line));
+        if (run && queued) {
+            sample.run = static_cast<double>(*run) * 1e-9;
+            sample.queued = static_cast<double>(*queued) * 1e-9;
+        }
+    }
+    auto mask = made_up_ ? std::nullopt : affinity_of(thread.number);
+    if (made_up_ && text.read(directory_ + "/" + std::to_string(thread.number) + "/status")) {
+        mask = mask_in_status(text.view());
+    }
+    sample.mask = mask.value_or(PuSet{});
+    return mask.has_value();
+}
+
+bool ThreadReader::read(Text &text, std::vector<ThreadSample> &threads) {
+    // The list is read again only where a thread has ended, or the number of them is another: one system call
+    // a rank less.
+    for (int lists = 0; lists < most_lists; ++lists) {
+        if ((lists > 0 || threads_.empty()) && !list()) {
+            return false;
+        }
+        threads.resize(threads_.size());
+        std::size_t read = 0;
+        for (std::size_t i = 0; i < threads_.size(); ++i) {
+            read += read_one(threads_[i], text, threads[read]) ? 1 : 0;
+        }
+        const bool all = read == threads_.size() && said_threads_ == threads_.size();
+        threads.resize(read);
+        if (all) {
+            break;
+        }
+    }
+    // A zombie's main thread is still listed, with no others.
+    const bool ended =
+        threads.empty() || (threads.size() == 1 && (threads[0].state == 'Z' || threads[0].state == 'X'));
+    return !ended;
+}
+
+} // namespace rankwise::tune

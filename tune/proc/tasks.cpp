@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "proc/tasks.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <sched.h>
+#include <sys/syscall.h>
+#include <type_traits>
+#include <unistd.h>
+
+#include "proc/text.hpp"
+
+namespace rankwise::tune {
+namespace {
+
+// As getdents64(2) gives them.
+struct Entry {
+    std::uint64_t inode;
+    std::int64_t offset;
+    std::uint16_t bytes;
+    std::uint8_t type;
+    char name[1];
+};
+
+// The kernel's masks are arrays of `unsigned long` as those of the bitset are, so that none is taken apart.
+static_assert(sizeof(PuSet) == most_pus / 8 && std::is_trivially_copyable_v<PuSet>);
+
+} // namespace
+
+std::optional<TaskStat> parse_task_stat(std::string_view line) {
+    TaskStat stat;
+    const auto number = as_number(next_word(line));
+    // The name in brackets may hold anything; the state is behind the last one.
+    const auto bracket = line.rfind(')');
+    if (!number || *number > INT32_MAX || bracket == std::string_view::npos) {
+        return std::nullopt;
+    }
+    stat.number = static_cast<std::int32_t>(*number);
+    line.remove_prefix(bracket + 1);
+    std::array<std::uint64_t, 40> fields{};
+    for (std::size_t field = 3; field < fields.size(); ++field) {
+        const auto word = next_word(line);
+        if (word.empty()) {
+            return std::nullopt;
+        }
+        if (field == 3) {
+            stat.state = word[0];
+        } else {
+            fields[field] = as_number(word).value_or(0);
+        }
+    }
+    stat.parent = static_cast<std::int32_t>(fields[4]);
+    stat.session = static_cast<std::int32_t>(fields[6]);
+    stat.major_faults = fields[12];
+    stat.ticks = fields[14] + fields[15];
+    stat.threads = static_cast<std::uint32_t>(fields[20]);
+    stat.start = fields[22];
+    stat.pu = fields[39] < most_pus ? static_cast<std::int32_t>(fields[39]) : -1;
+    return stat;
+}
+
+std::optional<TaskStat> read_task_stat(const std::string &proc, std::int32_t process) {
+    Text text;
+    if (!text.read(proc + "/" + std::to_string(process) + "/stat")) {
+        return std::nullopt;
+    }
+    return parse_task_stat(text.view());
+}
+
+bool list_threads(int task, std::int32_t process, std::vector<std::int32_t> &threads) {
+    alignas(Entry) std::array<char, 4096> entries;
+    threads.clear();
+    lseek(task, 0, SEEK_SET);
+    for (long bytes; (bytes = syscall(SYS_getdents64, task, entries.data(), entries.size())) > 0;) {
+        for (long at = 0; at < bytes;) {
+            const auto *const entry = reinterpret_cast<const Entry *>(entries.data() + at);
+            at += entry->bytes;
+            if (const auto number = as_number(entry->name); number && *number <= INT32_MAX) {
+                threads.push_back(static_cast<std::int32_t>(*number));
+            }
+        }
+    }
+    if (const auto main = std::ranges::find(threads, process); main != threads.end()) {
+        std::iter_swap(threads.begin(), main);
+    }
+    return !threads.empty();
+}
+
+std::optional<PuSet> affinity_of(std::int32_t thread) {
+    PuSet mask;
+    return syscall(SYS_sched_getaffinity, thread, sizeof mask, &mask) > 0 ? std::optional(mask)
+                                                                          : std::nullopt;
+}
+
+int set_affinity(std::int32_t thread, const PuSet &mask) {
+    return syscall(SYS_sched_setaffinity, thread, sizeof mask, &mask) == 0 ? 0 : errno;
+}
+
+} // namespace rankwise::tune

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "proc/descriptor.hpp"
+
+namespace rankwise::tune {
+
+/// @brief Texts of /proc and /sys, one after another in the same memory.
+class Text {
+  public:
+    /// @brief Read an open file from its beginning.
+    /// @return false if it has no text, as that of a thread that ended
+    bool read(int file);
+
+    /// @brief Read a file that is opened for this only.
+    bool read(const std::string &path);
+
+    /// @return what was read last; valid until the next is
+    std::string_view view() const { return {memory_.data(), bytes_}; }
+
+  private:
+    std::vector<char> memory_ = std::vector<char>(4096);
+    std::size_t bytes_ = 0;
+};
+
+/// @brief A file that is read again and again, and kept open while there are descriptors for it.
+class KeptFile {
+  public:
+    KeptFile() = default;
+    explicit KeptFile(std::string path) : path_(std::move(path)) {}
+
+    /// @return false if there is none, or no text in it
+    bool read(Text &text);
+
+  private:
+    std::string path_;
+    Descriptor file_;
+};
+
+/// @brief Raise the limit of open files as far as may be.
+/// @return the highest descriptor that may be kept open, so that some are left for others
+int allow_open_files();
+
+/// @brief Cut the next word off: what is before the next space, tab or newline.
+/// @return empty at the end of the text
+std::string_view next_word(std::string_view &text);
+
+/// @brief Cut the next line off, without its newline.
+std::string_view next_line(std::string_view &text);
+
+/// @return the number that the whole word is, or none
+std::optional<std::uint64_t> as_number(std::string_view word);
+
+} // namespace rankwise::tune
