@@ -23,7 +23,8 @@ struct Group {
     std::vector<std::uint32_t> members; ///< world ranks by rank in it
 };
 
-/// The communicators that splits make. A split is called by all ranks, so where rank 0 has none, nobody has.
+/// The communicators that splits and copies make. A split is called by all ranks, so where rank 0 has none,
+/// nobody has.
 class Groups {
   public:
     Groups(const workload &chosen, const problem &asked, int ranks)
@@ -35,7 +36,7 @@ class Groups {
             comm_dry_run(
                 &chosen, &asked, rank, ranks,
                 [](void *self, int of, const comm_event *event) {
-                    if (event->kind == COMM_EVENT_SPLIT)
+                    if (event->kind == COMM_EVENT_SPLIT || event->kind == COMM_EVENT_DUP)
                         static_cast<Groups *>(self)->splits_[{event->group, event->peer}].emplace_back(
                             event->tag, of);
                 },
@@ -102,24 +103,23 @@ class RankWriter {
         switch (event.kind) {
         case COMM_EVENT_SEND:
         case COMM_EVENT_SSEND:
-            return chain_.send(peer, bytes, tags_.number(COMM_WORLD, event.tag),
-                               event.kind == COMM_EVENT_SSEND);
+            return chain_.send(peer, bytes, tag_of(event), event.kind == COMM_EVENT_SSEND);
         case COMM_EVENT_RECV:
-            return chain_.receive(peer, bytes, tags_.number(COMM_WORLD, event.tag));
+            return chain_.receive(peer, bytes, tag_of(event));
         case COMM_EVENT_ISEND:
         case COMM_EVENT_ISSEND:
-            return requests_.push_back(chain_.isend(peer, bytes, tags_.number(COMM_WORLD, event.tag),
-                                                    event.kind == COMM_EVENT_ISSEND));
+            return requests_.push_back(
+                chain_.isend(peer, bytes, tag_of(event), event.kind == COMM_EVENT_ISSEND));
         case COMM_EVENT_IRECV:
         case COMM_EVENT_IRECV_ANY:
-            return requests_.push_back(chain_.ireceive(peer, bytes, tags_.number(COMM_WORLD, event.tag)));
+            return requests_.push_back(chain_.ireceive(peer, bytes, tag_of(event)));
         case COMM_EVENT_WAIT:
             return chain_.wait(requests_[static_cast<std::size_t>(event.request)]);
         case COMM_EVENT_RELAY_RECV:
-            relayed_ = chain_.ireceive(peer, bytes, tags_.number(COMM_WORLD, event.tag));
+            relayed_ = chain_.ireceive(peer, bytes, tag_of(event));
             return;
         case COMM_EVENT_RELAY_SEND:
-            relayed_ = chain_.send_after(*relayed_, peer, bytes, tags_.number(COMM_WORLD, event.tag));
+            relayed_ = chain_.send_after(*relayed_, peer, bytes, tag_of(event));
             return;
         case COMM_EVENT_RELAY_END:
             if (relayed_)
@@ -135,11 +135,15 @@ class RankWriter {
             return parts_ == 1 ? chain_.compute(kernel(event, 1))
                                : chain_.compute_in_parts(kernel(event, parts_), kernel(event, 1));
         case COMM_EVENT_SPLIT:
+        case COMM_EVENT_DUP:
         case COMM_EVENT_TIMER:
             return;
         default:
             return collective(event, bytes);
         }
+    }
+    std::uint32_t tag_of(const comm_event &event) {
+        return tags_.number(groups_.of(rank_, event.group).number, event.tag);
     }
     void start(double seconds) { chain_.compute(seconds); }
     void end() { chain_.end(); }

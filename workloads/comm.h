@@ -19,7 +19,7 @@
 enum comm_type { COMM_BYTE, COMM_INT, COMM_DOUBLE, COMM_COMPLEX };
 enum comm_operation { COMM_NO_OPERATION, COMM_MAX, COMM_MIN, COMM_SUM };
 
-#define COMM_WORLD 0       /* the group of all ranks; comm_split returns others */
+#define COMM_WORLD 0       /* the group of all ranks; comm_split and comm_dup return others */
 #define COMM_EVERYWHERE -1 /* as a root: the result is for all ranks */
 
 struct comm;
@@ -48,6 +48,8 @@ struct comm_calls {
     void (*alltoallv)(struct comm *, int group, int members, enum comm_type, const int64_t *to,
                       const int64_t *from);
     int (*split)(struct comm *, int color, int key);
+    int (*dup)(struct comm *, int group);
+    void (*messages_on)(struct comm *, int group);
     void (*compute)(struct comm *, double operations);
     void (*kernel)(struct comm *, enum comm_kernel, int64_t m, int64_t n, int64_t k, int64_t times);
     void (*divide)(struct comm *, int parts);
@@ -188,6 +190,23 @@ static inline void comm_alltoallv(struct comm *c, int group, int members, enum c
 /* @brief Split COMM_WORLD (MPI_Comm_split). @return the group this rank is in */
 static inline int comm_split(struct comm *c, int color, int key) {
     return c->calls->split(c, color, key);
+}
+
+/*
+ * @brief Copy a group (MPI_Comm_dup).
+ * @param group of all ranks, in their order
+ * @return the copy
+ */
+static inline int comm_dup(struct comm *c, int group) {
+    return c->calls->dup(c, group);
+}
+
+/*
+ * @brief Messages that are begun from here on are on this group; at first they are on COMM_WORLD.
+ * @param group of all ranks, in their order
+ */
+static inline void comm_messages_on(struct comm *c, int group) {
+    c->calls->messages_on(c, group);
 }
 
 /* @brief The place of this many floating-point operations of the original; how many are done is the user's

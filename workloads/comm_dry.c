@@ -7,6 +7,7 @@ struct dry {
     void *state;
     int requests;
     int groups;
+    int messages_on; /* group */
 };
 
 static void emit(struct comm *c, struct comm_event event) {
@@ -14,10 +15,14 @@ static void emit(struct comm *c, struct comm_event event) {
     dry->sink(dry->state, c->rank, &event);
 }
 
-static struct comm_event message(enum comm_event_kind kind, int peer, int tag, enum comm_type type,
-                                 int64_t count) {
-    return (struct comm_event){
-        .kind = kind, .peer = peer, .tag = tag, .type_bytes = comm_bytes(type), .count = count};
+static struct comm_event message(const struct comm *c, enum comm_event_kind kind, int peer, int tag,
+                                 enum comm_type type, int64_t count) {
+    return (struct comm_event){.kind = kind,
+                               .peer = peer,
+                               .tag = tag,
+                               .group = ((const struct dry *)c)->messages_on,
+                               .type_bytes = comm_bytes(type),
+                               .count = count};
 }
 
 static int begin(struct comm *c, struct comm_event event) {
@@ -27,26 +32,26 @@ static int begin(struct comm *c, struct comm_event event) {
 }
 
 static void dry_send(struct comm *c, int destination, int tag, enum comm_type type, int64_t count) {
-    emit(c, message(COMM_EVENT_SEND, destination, tag, type, count));
+    emit(c, message(c, COMM_EVENT_SEND, destination, tag, type, count));
 }
 
 static int dry_isend(struct comm *c, int destination, int tag, enum comm_type type, int64_t count) {
-    return begin(c, message(COMM_EVENT_ISEND, destination, tag, type, count));
+    return begin(c, message(c, COMM_EVENT_ISEND, destination, tag, type, count));
 }
 
 static void dry_ssend(struct comm *c, int destination, int tag, enum comm_type type, int64_t count) {
-    emit(c, message(COMM_EVENT_SSEND, destination, tag, type, count));
+    emit(c, message(c, COMM_EVENT_SSEND, destination, tag, type, count));
 }
 
 static int dry_issend(struct comm *c, int destination, int tag, enum comm_type type, int64_t count) {
-    return begin(c, message(COMM_EVENT_ISSEND, destination, tag, type, count));
+    return begin(c, message(c, COMM_EVENT_ISSEND, destination, tag, type, count));
 }
 
 static void dry_relay(struct comm *c, int source, int destination, int tag, enum comm_type type,
                       int64_t count) {
-    emit(c, message(COMM_EVENT_RELAY_RECV, source, tag, type, count));
+    emit(c, message(c, COMM_EVENT_RELAY_RECV, source, tag, type, count));
     if (destination >= 0)
-        emit(c, message(COMM_EVENT_RELAY_SEND, destination, tag, type, count));
+        emit(c, message(c, COMM_EVENT_RELAY_SEND, destination, tag, type, count));
 }
 
 static void dry_poll(struct comm *c) {
@@ -64,13 +69,13 @@ static void dry_divide(struct comm *c, int parts) {
 static void dry_recv(struct comm *c, int source, int tag, enum comm_type type, int64_t capacity,
                      int64_t count) {
     (void)capacity;
-    emit(c, message(COMM_EVENT_RECV, source, tag, type, count));
+    emit(c, message(c, COMM_EVENT_RECV, source, tag, type, count));
 }
 
 static int dry_irecv(struct comm *c, int source, int from_any, int tag, enum comm_type type, int64_t capacity,
                      int64_t count) {
     (void)capacity;
-    return begin(c, message(from_any ? COMM_EVENT_IRECV_ANY : COMM_EVENT_IRECV, source, tag, type, count));
+    return begin(c, message(c, from_any ? COMM_EVENT_IRECV_ANY : COMM_EVENT_IRECV, source, tag, type, count));
 }
 
 static void dry_wait(struct comm *c, int request) {
@@ -143,6 +148,16 @@ static int dry_split(struct comm *c, int color, int key) {
     return group;
 }
 
+static int dry_dup(struct comm *c, int group) {
+    int copy = ++((struct dry *)c)->groups;
+    emit(c, (struct comm_event){.kind = COMM_EVENT_DUP, .tag = c->rank, .group = copy, .m = group});
+    return copy;
+}
+
+static void dry_messages_on(struct comm *c, int group) {
+    ((struct dry *)c)->messages_on = group;
+}
+
 static void dry_compute(struct comm *c, double operations) {
     emit(c, (struct comm_event){.kind = COMM_EVENT_COMPUTE, .operations = operations});
 }
@@ -184,6 +199,8 @@ static const struct comm_calls dry_calls = {
     .alltoall = dry_alltoall,
     .alltoallv = dry_alltoallv,
     .split = dry_split,
+    .dup = dry_dup,
+    .messages_on = dry_messages_on,
     .compute = dry_compute,
     .kernel = dry_kernel,
     .timer = dry_timer,

@@ -28,23 +28,25 @@ enum comm_event_kind {
     COMM_EVENT_RELAY_RECV, /* begins here, beside what follows up to the end of the relay */
     COMM_EVENT_RELAY_SEND, /* after that */
     COMM_EVENT_RELAY_END,
-    COMM_EVENT_DIVIDE
+    COMM_EVENT_DIVIDE,
+    COMM_EVENT_DUP
 };
 
 /* One call of one rank. Fields without a meaning for its kind are 0. */
 struct comm_event {
     enum comm_event_kind kind;
     int peer;    /* send, isend: destination; recv, irecv: source; bcast, reduce: root in the group; split:
-                    color; kernel: enum comm_kernel */
-    int tag;     /* split: key */
-    int group;   /* collectives: group they run in; split: the group it made */
+                    color; dup: 0; kernel: enum comm_kernel */
+    int tag;     /* split: key; dup: the rank */
+    int group;   /* messages, collectives: group they are in; split, dup: the group it made */
     int request; /* isend, irecv: number of the request, 0, 1, 2, ... on each rank; wait: the one waited for
                   */
     int type_bytes;    /* of one element */
     int64_t count;     /* elements; alltoall: for each rank; alltoallv: sent to all of them; timer: 1 when it
                           starts, 0 when it stops; kernel: how many times; divide: parts, 0 at its end; wait: of
                           an MPI_Waitall, how many of its waits are left with this one, 0 of an MPI_Wait */
-    int64_t m, n, k;   /* kernel: its sizes; alltoallv: m is the number of ranks of the group */
+    int64_t m, n, k;   /* kernel: its sizes; alltoallv: m is the number of ranks of the group; dup: m is the
+                          group that was copied */
     double operations; /* compute, kernel: floating-point operations of the original */
     const int64_t *to,
         *from; /* alltoallv: elements for and from each rank of the group, while the sink runs */

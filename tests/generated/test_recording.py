@@ -10,7 +10,7 @@ import pytest
 
 import rankwise.cli
 from rankwise.errors import RankwiseError
-from rankwise.generated import ideal
+from rankwise.generated import ideal, relays
 from rankwise.generated.recording import Ran, generate
 from rankwise.machine.file import load as load_machine
 from rankwise.machine.machine import topology_of
@@ -24,6 +24,7 @@ from rankwise.replay.predictor import Predictor
 from rankwise.schedule.source import Source, load
 from rankwise.workloads import generate as count
 from rankwise.workloads import program, schedule
+from rankwise.workloads.program import Kind
 
 BENSLEY = Path(__file__).resolve().parents[2] / "machines" / "bensley-infiniband-2007.machine.toml"
 EVERY = [
@@ -41,6 +42,7 @@ EVERY = [
     ("tree", "", 7, {"shape": "binary"}),
     ("alltoall", "", 5, {"order": "linear"}),
     ("random", "", 9, {}),
+    ("hpl", "", 6, {"n": 400, "nb": 16, "bcast": "2ring"}),
 ]
 KINDS = ("MPI_Send", "MPI_Isend")
 
@@ -279,12 +281,46 @@ def test_a_placement_of_other_ranks_is_refused_before_anything_is_written(tmp_pa
     assert not (tmp_path / "t.rw").exists()
 
 
-def test_what_depends_on_time_is_refused_before_anything_is_written(tmp_path, capsys):
-    # GIVEN HPL, whose ranks look for panels to pass on
-    line = ["workloads", "hpl", "--trace", "--ranks", "4", "--q", "4", "-o", str(tmp_path / "t.rw")]
-    assert rankwise.cli.main(line) == 1
-    assert "`hpl` passes messages on when it finds them" in capsys.readouterr().err
-    assert not (tmp_path / "t.rw").exists()
+@pytest.mark.parametrize("broadcast", ["1ring", "1ringM", "2ring", "2ringM"])
+def test_what_depends_on_time_is_found_when_a_replay_finds_it(tmp_path, broadcast):
+    # GIVEN HPL, whose ranks look for panels to pass on while they compute, on two nodes
+    options = {"n": 1600, "nb": 32, "p": 2, "q": 4, "bcast": broadcast}
+    ran = on_bensley(8, 4)
+    chosen, recording = made(tmp_path, "hpl", "", 8, options, ran, iterations=None)
+    # WHEN it and the workload's own schedule, which looks after each part, are replayed
+    found, wanted = (
+        Predictor.of(source, ran.machine, ran.topology, plain=True).in_canonical_order(ran.placement)
+        for source in (load(recording.path), Source(schedule(chosen, 1e9), "goal"))
+    )
+    # THEN the run takes as long: panels are passed on in the midst of computation, not behind it
+    assert found.makespan_s(ran.placement) == pytest.approx(wanted.makespan_s(ran.placement), rel=0.01)
+    # AND all that computes takes as long as its operations
+    operations = sum(float(events["operations"].sum()) for _, events in chosen.each_rank())
+    assert recording.ranks["compute_s"].sum() == pytest.approx(operations * 1e-9, rel=1e-3)
+
+
+def test_relays_cut_computation_where_they_are_found():
+    # GIVEN a relay over two computations of 10 and 20 operations, with a send between them
+    kinds = [Kind.RELAY_RECV, Kind.RELAY_SEND, Kind.COMPUTE, Kind.SEND, Kind.COMPUTE, Kind.RELAY_END]
+    events = {"kind": np.array(kinds), "operations": np.array([0.0, 0, 10, 0, 20, 0])}
+    events |= {"peer": np.array([1, 2, 0, 3, 0, 0]), "counts": np.empty(0)}
+
+    def moved(operations):
+        found = relays._moved(events, np.array([0]), np.array([operations]))
+        return list(zip(found["kind"].tolist(), found["operations"].tolist(), strict=True))
+
+    passed_on = [(Kind.RECV, 0), (Kind.SEND, 0)]
+    send, end = (Kind.SEND, 0), (Kind.RELAY_END, 0)
+    # WHEN it is found before, within, or after them, THEN it is cut there
+    assert moved(4.0) == [(Kind.COMPUTE, 4), *passed_on, (Kind.COMPUTE, 6), send, (Kind.COMPUTE, 20), end]
+    assert moved(15.0) == [(Kind.COMPUTE, 10), send, (Kind.COMPUTE, 5), *passed_on, (Kind.COMPUTE, 15), end]
+    assert moved(99.0) == [(Kind.COMPUTE, 10), send, (Kind.COMPUTE, 20), *passed_on, end]
+
+
+def test_hpl_is_recorded_as_it_comes(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert rankwise.cli.main(["workloads", "hpl", "--trace"]) == 0
+    assert Recording.open(tmp_path / "hpl.16r.rw").world_size == 16
 
 
 def test_an_ideal_machine_has_no_more_cores_than_a_node_can_have():

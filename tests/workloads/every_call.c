@@ -39,8 +39,10 @@ static void collectives(struct comm *c, int group, int rank, int size) {
 
 static void run(struct comm *c, const struct problem *problem) {
     int half = comm_split(c, c->rank % 2, -c->rank); /* ranks in falling order */
+    int copy = comm_dup(c, COMM_WORLD);
     comm_start_timer(c);
     for (int i = 0; i < problem->iterations; i++) {
+        comm_messages_on(c, i % 2 ? copy : COMM_WORLD);
         messages(c);
         collectives(c, COMM_WORLD, c->rank, c->size);
         collectives(c, half, (c->size - 1 - c->rank) / 2, c->size / 2);

@@ -20,8 +20,10 @@ from rankwise.workloads import program
 
 AT_HAND = {mpi.name: mpi for mpi in mpis.installed()}
 CASES = [
-    pytest.param(*case, id=case[0], marks=() if case[0] in ("is", "gromacs") else pytest.mark.slow)
+    pytest.param(*case, id=case[0], marks=() if case[0] in ("bt", "is", "gromacs") else pytest.mark.slow)
     for case in (
+        ("bt", "S", 4, 2, {}),
+        ("sp", "S", 4, 2, {}),
         ("cg", "S", 4, 2, {}),
         ("ft", "S", 64, 1, {}),
         ("is", "S", 4, 2, {}),

@@ -126,7 +126,7 @@ class Machine:
             if not rank.begun[request].done:
                 return False
             del rank.begun[request]
-        elif kind in CALLS or kind == Kind.SPLIT:
+        elif kind in CALLS or kind in (Kind.SPLIT, Kind.DUP):
             root = peer if kind in ROOTED else None
             size = 0 if kind == Kind.ALLTOALLV else count
             self.collectives[rank.number].append((kind, size, type_bytes, root, group))

@@ -20,8 +20,9 @@ static const char *const pivots[] = {"each", "together", "alone", NULL};
 static const struct workload_option options[] = {
     [HPL_ORDER] = {"n", "order of the matrix", NULL, 1, 100000000, 1000},
     [HPL_BLOCK] = {"nb", "columns of a block", NULL, 1, 4096, 32},
-    [HPL_ROWS] = {"p", "rows of the process grid", NULL, 1, HPL_ROWS_MOST, 1},
-    [HPL_COLUMNS] = {"q", "columns of the process grid", NULL, 1, HPL_ROWS_MOST, 1},
+    [HPL_ROWS] = {"p", "rows of the process grid, 0: as many as make it square, or nearly", NULL, 0,
+                  HPL_ROWS_MOST, 0},
+    [HPL_COLUMNS] = {"q", "columns of the process grid, 0: what is left", NULL, 0, HPL_ROWS_MOST, 0},
     [HPL_MAPPING] = {"pmap", "order of ranks in the grid", mappings, 0, 1, HPL_ROW_MAJOR},
     [HPL_BROADCAST] = {"bcast", "how panels are passed on", broadcasts, 0, 5, HPL_1RING_M},
     [HPL_DEPTH] = {"depth", "panels that are factored ahead", NULL, 0, 1, 1},
@@ -132,12 +133,8 @@ static void only_pivots(const struct hpl *hpl, int64_t panels) {
 
 static void hpl_run(struct comm *comm, const struct problem *problem) {
     const int64_t *option = problem->option;
-    struct hpl hpl = {.comm = comm,
-                      .option = option,
-                      .n = option[HPL_ORDER],
-                      .nb = option[HPL_BLOCK],
-                      .rows = (int)option[HPL_ROWS],
-                      .columns = (int)option[HPL_COLUMNS]};
+    struct hpl hpl = {.comm = comm, .option = option, .n = option[HPL_ORDER], .nb = option[HPL_BLOCK]};
+    hpl_shape(option, comm->size, &hpl.rows, &hpl.columns);
     int row_major = option[HPL_MAPPING] == HPL_ROW_MAJOR;
     hpl.row = row_major ? comm->rank / hpl.columns : comm->rank % hpl.rows;
     hpl.column = row_major ? comm->rank % hpl.columns : comm->rank / hpl.rows;
@@ -170,18 +167,22 @@ static int hpl_iterations(const struct problem *problem) {
 }
 
 static void hpl_grid(const struct problem *problem, int ranks, int grid[3]) {
-    (void)ranks;
-    grid[0] = (int)problem->option[HPL_ROWS];
-    grid[1] = (int)problem->option[HPL_COLUMNS];
+    hpl_shape(problem->option, ranks, &grid[0], &grid[1]);
     grid[2] = 1;
 }
 
 static int hpl_accepts(const struct problem *problem, int ranks, char *why, size_t why_bytes) {
     const int64_t *option = problem->option;
-    if (option[HPL_ROWS] * option[HPL_COLUMNS] != ranks) {
-        snprintf(why, why_bytes, "hpl on a grid of %dx%d runs on %lld ranks, not on `%d`",
-                 (int)option[HPL_ROWS], (int)option[HPL_COLUMNS],
-                 (long long)option[HPL_ROWS] * (long long)option[HPL_COLUMNS], ranks);
+    int rows, columns;
+    hpl_shape(option, ranks, &rows, &columns);
+    if ((long long)rows * columns != ranks) {
+        snprintf(why, why_bytes, "hpl on a grid of %dx%d runs on %lld ranks, not on `%d`", rows, columns,
+                 (long long)rows * columns, ranks);
+        return 0;
+    }
+    if (rows > HPL_ROWS_MOST || columns > HPL_ROWS_MOST) {
+        snprintf(why, why_bytes, "hpl on `%d` ranks has a grid of %dx%d, of at most %d in each direction",
+                 ranks, rows, columns, HPL_ROWS_MOST);
         return 0;
     }
     if (option[HPL_FIRST] >= panels_of(option)) {

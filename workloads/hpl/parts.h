@@ -53,6 +53,9 @@ struct hpl_panel {
     int64_t local_columns; /* of this process right of the panel that are not updated yet */
 };
 
+/* @brief The process grid: as the options say, what they leave open as the number of ranks gives. */
+void hpl_shape(const int64_t *option, int ranks, int *rows, int *columns);
+
 /* @return how many of `count` rows from global row `first` on are on process `process` of `processes` */
 int64_t hpl_local(const struct hpl *, int64_t count, int64_t first, int process, int processes);
 

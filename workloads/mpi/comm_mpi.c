@@ -56,6 +56,11 @@ static void timer(struct comm *c, int running) {
     }
 }
 
+static void messages_on(struct comm *c, int group) {
+    struct comm_mpi *mpi = (struct comm_mpi *)c;
+    mpi->messages_on = mpi->groups[group].communicator;
+}
+
 void comm_mpi_set_up(struct comm_mpi *mpi, enum pattern_extent check, double factor) {
     static const struct comm_calls calls = {
         .send = comm_mpi_send,
@@ -78,12 +83,18 @@ void comm_mpi_set_up(struct comm_mpi *mpi, enum pattern_extent check, double fac
         .alltoall = comm_mpi_alltoall,
         .alltoallv = comm_mpi_alltoallv,
         .split = comm_mpi_split,
+        .dup = comm_mpi_dup,
+        .messages_on = messages_on,
         .compute = compute,
         .kernel = kernel,
         .divide = divide,
         .timer = timer,
     };
-    *mpi = (struct comm_mpi){.comm = {.calls = &calls}, .check = check, .factor = factor, .group_count = 1};
+    *mpi = (struct comm_mpi){.comm = {.calls = &calls},
+                             .check = check,
+                             .factor = factor,
+                             .group_count = 1,
+                             .messages_on = MPI_COMM_WORLD};
     MPI_Comm_rank(MPI_COMM_WORLD, &mpi->comm.rank);
     MPI_Comm_size(MPI_COMM_WORLD, &mpi->comm.size);
     mpi->groups[COMM_WORLD] = (struct group){MPI_COMM_WORLD, mpi->comm.rank, mpi->comm.size, 0};

@@ -127,13 +127,25 @@ void comm_mpi_reduce_time(struct comm *c, int root) {
     }
 }
 
-int comm_mpi_split(struct comm *c, int color, int key) {
-    struct comm_mpi *mpi = (struct comm_mpi *)c;
+static int enter(struct comm_mpi *mpi, MPI_Comm communicator) {
     int number = mpi->group_count++;
     assert(number < COMM_MPI_GROUPS);
     struct group *group = &mpi->groups[number];
-    MPI_Comm_split(MPI_COMM_WORLD, color, key, &group->communicator);
-    MPI_Comm_rank(group->communicator, &group->rank);
-    MPI_Comm_size(group->communicator, &group->size);
+    group->communicator = communicator;
+    MPI_Comm_rank(communicator, &group->rank);
+    MPI_Comm_size(communicator, &group->size);
     return number;
+}
+
+int comm_mpi_split(struct comm *c, int color, int key) {
+    MPI_Comm made;
+    MPI_Comm_split(MPI_COMM_WORLD, color, key, &made);
+    return enter((struct comm_mpi *)c, made);
+}
+
+int comm_mpi_dup(struct comm *c, int number) {
+    struct comm_mpi *mpi = (struct comm_mpi *)c;
+    MPI_Comm made;
+    MPI_Comm_dup(group_of(mpi, number)->communicator, &made);
+    return enter(mpi, made);
 }

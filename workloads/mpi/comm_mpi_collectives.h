@@ -14,5 +14,6 @@ void comm_mpi_alltoall(struct comm *, int group, enum comm_type, int64_t count);
 void comm_mpi_alltoallv(struct comm *, int group, int members, enum comm_type, const int64_t *to,
                         const int64_t *from);
 int comm_mpi_split(struct comm *, int color, int key);
+int comm_mpi_dup(struct comm *, int group);
 
 #endif

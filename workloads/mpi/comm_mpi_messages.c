@@ -76,7 +76,7 @@ void comm_mpi_send(struct comm *c, int destination, int tag, enum comm_type type
     size_t bytes = (size_t)count * (size_t)comm_bytes(type);
     void *buffer = comm_mpi_room(mpi, &mpi->out, bytes);
     pattern_fill(buffer, bytes, sent_key(mpi, destination, tag), mpi->check);
-    MPI_Send(buffer, comm_mpi_count(mpi, count), comm_mpi_type(type), destination, tag, MPI_COMM_WORLD);
+    MPI_Send(buffer, comm_mpi_count(mpi, count), comm_mpi_type(type), destination, tag, mpi->messages_on);
 }
 
 void comm_mpi_ssend(struct comm *c, int destination, int tag, enum comm_type type, int64_t count) {
@@ -84,7 +84,7 @@ void comm_mpi_ssend(struct comm *c, int destination, int tag, enum comm_type typ
     size_t bytes = (size_t)count * (size_t)comm_bytes(type);
     void *buffer = comm_mpi_room(mpi, &mpi->out, bytes);
     pattern_fill(buffer, bytes, sent_key(mpi, destination, tag), mpi->check);
-    MPI_Ssend(buffer, comm_mpi_count(mpi, count), comm_mpi_type(type), destination, tag, MPI_COMM_WORLD);
+    MPI_Ssend(buffer, comm_mpi_count(mpi, count), comm_mpi_type(type), destination, tag, mpi->messages_on);
 }
 
 /* @return the number of a send that is to begin, with its message */
@@ -103,7 +103,7 @@ int comm_mpi_isend(struct comm *c, int destination, int tag, enum comm_type type
     int number = fill_send(mpi, destination, tag, type, count);
     struct begun *send = &mpi->requests[number];
     MPI_Isend(send->buffer.bytes, comm_mpi_count(mpi, count), comm_mpi_type(type), destination, tag,
-              MPI_COMM_WORLD, &send->request);
+              mpi->messages_on, &send->request);
     return number;
 }
 
@@ -112,7 +112,7 @@ int comm_mpi_issend(struct comm *c, int destination, int tag, enum comm_type typ
     int number = fill_send(mpi, destination, tag, type, count);
     struct begun *send = &mpi->requests[number];
     MPI_Issend(send->buffer.bytes, comm_mpi_count(mpi, count), comm_mpi_type(type), destination, tag,
-               MPI_COMM_WORLD, &send->request);
+               mpi->messages_on, &send->request);
     return number;
 }
 
@@ -124,7 +124,7 @@ void comm_mpi_recv(struct comm *c, int source, int tag, enum comm_type type, int
     MPI_Status status;
     expect(mpi, receive, source, tag, type, capacity, count);
     MPI_Recv(receive->buffer.bytes, comm_mpi_count(mpi, capacity), comm_mpi_type(type), source, tag,
-             MPI_COMM_WORLD, &status);
+             mpi->messages_on, &status);
     check(mpi, receive, &status);
 }
 
@@ -135,7 +135,7 @@ int comm_mpi_irecv(struct comm *c, int source, int from_any, int tag, enum comm_
     struct begun *receive = &mpi->requests[number];
     expect(mpi, receive, source, tag, type, capacity, count);
     MPI_Irecv(receive->buffer.bytes, comm_mpi_count(mpi, capacity), comm_mpi_type(type),
-              from_any ? MPI_ANY_SOURCE : source, tag, MPI_COMM_WORLD, &receive->request);
+              from_any ? MPI_ANY_SOURCE : source, tag, mpi->messages_on, &receive->request);
     return number;
 }
 
@@ -175,7 +175,7 @@ void comm_mpi_poll(struct comm *c) {
     int is_there;
     if (!mpi->relay.is_open)
         return;
-    MPI_Iprobe(mpi->relay.source, mpi->relay.tag, MPI_COMM_WORLD, &is_there, MPI_STATUS_IGNORE);
+    MPI_Iprobe(mpi->relay.source, mpi->relay.tag, mpi->messages_on, &is_there, MPI_STATUS_IGNORE);
     if (!is_there)
         return;
     struct relay relay = mpi->relay;

@@ -56,6 +56,7 @@ struct comm_mpi {
     double factor; /* floating-point operations done for each one of the original */
     struct group groups[COMM_MPI_GROUPS];
     int group_count;
+    MPI_Comm messages_on;
     struct begun *requests;
     int request_count;
     struct buffer out, in, working;

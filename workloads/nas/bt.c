@@ -98,15 +98,15 @@ static void iterate(struct bt *bt) {
 
 static void bt_run(struct comm *comm, const struct problem *problem) {
     int group = comm_split(comm, 0, comm->rank), n = find_class(problem)->points;
+    struct bt bt;
+    multipartition_set_up(&bt.parts, comm, group, n);
+
     /* Iterations, the step, three extents, how often to write and read, whether timers are on. */
     comm_bcast(comm, group, COMM_INT, 1, 0);
     comm_bcast(comm, group, COMM_DOUBLE, 1, 0);
     comm_bcast(comm, group, COMM_INT, 3, 0);
     for (int parameter = 0; parameter < 3; parameter++)
         comm_bcast(comm, group, COMM_INT, 1, 0);
-
-    struct bt bt;
-    multipartition_set_up(&bt.parts, comm, group, n);
     int64_t longest = n / bt.parts.cells + 1;
     bt.lines = longest * longest;
     double points = n;

@@ -29,11 +29,13 @@ void multipartition_set_up(struct multipartition *m, struct comm *comm, int grou
     int p = nas_root(comm->size), x = comm->rank % p, y = comm->rank / p;
     *m = (struct multipartition){
         .comm = comm,
-        .group = group,
         .cells = p,
         .successor = {(x + 1) % p + p * y, x + p * ((y + 1) % p), (x - 1 + p) % p + p * ((y + 1) % p)},
         .predecessor = {(x - 1 + p) % p + p * y, x + p * ((y - 1 + p) % p),
                         (x + 1) % p + p * ((y - 1 + p) % p)}};
+    m->for_sweeps = comm_dup(comm, group);
+    m->for_faces = comm_dup(comm, group);
+    comm_messages_on(comm, m->for_sweeps);
     for (int c = 0; c < p; c++) {
         struct cell *cell = &m->cell[c];
         const int place[DIMENSIONS] = {(x + c) % p, (y - c + p) % p, c};
@@ -56,6 +58,7 @@ void multipartition_exchange_faces(struct multipartition *m) {
     int requests[4 * DIMENSIONS], begun = 0;
     if (m->cells == 1)
         return;
+    comm_messages_on(m->comm, m->for_faces);
     for (int d = 0; d < DIMENSIONS; d++) {
         requests[begun++] =
             comm_irecv(m->comm, m->successor[d], down_tag[d], COMM_DOUBLE, m->up[d], m->up[d]);
@@ -67,4 +70,5 @@ void multipartition_exchange_faces(struct multipartition *m) {
         requests[begun++] = comm_isend(m->comm, m->predecessor[d], down_tag[d], COMM_DOUBLE, m->down[d]);
     }
     comm_waitall(m->comm, requests, begun);
+    comm_messages_on(m->comm, m->for_sweeps);
 }

@@ -18,8 +18,8 @@ struct cell {
 
 struct multipartition {
     struct comm *comm;
-    int group; /* all processes, as the original's own communicator */
-    int cells; /* of this process, and in each dimension */
+    int for_sweeps, for_faces; /* groups that their messages are on */
+    int cells;                 /* of this process, and in each dimension */
     struct cell cell[MULTIPARTITION_MOST_CELLS];
     int layer[MULTIPARTITION_DIMENSIONS][MULTIPARTITION_MOST_CELLS]; /* number of the cell in it */
     int successor[MULTIPARTITION_DIMENSIONS], predecessor[MULTIPARTITION_DIMENSIONS];
@@ -33,7 +33,7 @@ int multipartition_most_ranks(int points);
 /* @brief For a workload's `grid`. */
 void multipartition_grid(int ranks, int grid[3]);
 
-/* @param group from comm_split */
+/* @brief Copies `group` for sweeps, whose messages are next, and for faces. */
 void multipartition_set_up(struct multipartition *, struct comm *, int group, int points);
 
 /* @brief Two layers of all cells' points to the six neighbours, all at once. */

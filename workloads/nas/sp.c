@@ -123,14 +123,14 @@ static void iterate(struct sp *sp) {
 
 static void sp_run(struct comm *comm, const struct problem *problem) {
     int group = comm_split(comm, 0, comm->rank), n = find_class(problem)->points;
+    struct sp sp;
+    multipartition_set_up(&sp.parts, comm, group, n);
+
     /* Iterations, the step, three extents, whether timers are on. */
     comm_bcast(comm, group, COMM_INT, 1, 0);
     comm_bcast(comm, group, COMM_DOUBLE, 1, 0);
     comm_bcast(comm, group, COMM_INT, 3, 0);
     comm_bcast(comm, group, COMM_INT, 1, 0);
-
-    struct sp sp;
-    multipartition_set_up(&sp.parts, comm, group, n);
     double points = n;
     sp.operations =
         (881.174 * points * points * points - 4683.91 * points * points + 11484.5 * points - 19272.4) /

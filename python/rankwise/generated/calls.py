@@ -25,6 +25,7 @@ _CALL = {
     Kind.IRECV_ANY: "MPI_Irecv",
     Kind.WAIT: "MPI_Wait",
     Kind.SPLIT: "MPI_Comm_split",
+    Kind.DUP: "MPI_Comm_dup",
 } | COLLECTIVES
 WAITALL, FINALIZE = _NUMBER["MPI_Waitall"], _NUMBER["MPI_Finalize"]
 _ANY_SOURCE = -2
@@ -45,7 +46,7 @@ class Calls:
         waits: Of each completed request the call that completes it, and the call that made it.
         counts: Blocks of the alltoallv calls, as of `Program.events`.
         rank: World rank.
-        members: World ranks of the world, 0, and of each group that a split made, by its number.
+        members: World ranks of the world, 0, and of each group that a split or a copy made, by its number.
     """
 
     rank: int
@@ -101,8 +102,9 @@ class Calls:
 
     @property
     def communicator(self) -> np.ndarray:
-        """Index of each call's communicator; 1 is the rank by itself."""
-        group = self.columns["group"]
+        """Index of each call's communicator, or of the one that it makes another of; 1 is the rank by itself."""
+        makes = np.isin(self.kind, (Kind.SPLIT, Kind.DUP))
+        group = np.where(makes, self.columns["m"], self.columns["group"])
         return np.where(group > 0, group + 1, 0)
 
     @property
@@ -190,13 +192,13 @@ def _payload(
     """Of a call that is no wait and no alltoallv."""
     match kind:
         case Kind.SEND | Kind.ISEND | Kind.SSEND | Kind.ISSEND:
-            return _join(call, 0, _z(peer), _z(tag), size)
+            return _join(call, comm, _z(peer), _z(tag), size)
         case Kind.RECV:
-            return _join(call, 0, _z(peer), _z(tag), _z(peer), _z(tag), size)
+            return _join(call, comm, _z(peer), _z(tag), _z(peer), _z(tag), size)
         case Kind.IRECV | Kind.IRECV_ANY:
-            return _join(call, 0, _z(peer if kind == Kind.IRECV else _ANY_SOURCE), _z(tag), size)
-        case Kind.SPLIT:
-            return _join(call, 1, 0)
+            return _join(call, comm, _z(peer if kind == Kind.IRECV else _ANY_SOURCE), _z(tag), size)
+        case Kind.SPLIT | Kind.DUP:
+            return _join(call, 1 + comm, 0)
         case Kind.TIMER:
             return _join(call)
     root = peer if kind in ROOTED else -1

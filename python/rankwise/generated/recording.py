@@ -18,7 +18,7 @@ import rankwise
 from rankwise import _core
 from rankwise.errors import RankwiseError
 from rankwise.explain.explanation import explain
-from rankwise.generated import node_file, tables
+from rankwise.generated import node_file, relays, tables
 from rankwise.generated.calls import Calls
 from rankwise.generated.times import Replayed, by_rank, times_of
 from rankwise.machine.machine import Machine
@@ -32,7 +32,7 @@ from rankwise.replay.predictor import Predictor
 from rankwise.schedule.source import load
 from rankwise.workloads.catalogue import workload
 from rankwise.workloads.generate import Groups
-from rankwise.workloads.program import Kind, Program
+from rankwise.workloads.program import Program
 
 TICK_S = 1e-12
 # So much before MPI_Init clocks and ticks are read the first time: their relation is exact.
@@ -62,12 +62,18 @@ class Ran:
     computation: float = 1.0
     library: Literal["mpich", "openmpi"] = "mpich"
 
+    @property
+    def seconds_per_operation(self) -> float:
+        """Of what is done, for each of the original's."""
+        return self.computation / self.operations_per_s
+
 
 def generate(program: Program, ran: Ran, path: Path, command: list[str], replace: bool = False) -> None:
     """Write a recording with an exact trace.
 
-    Computation takes as long as its operations at the given rate, calls as long as a replay of the recording's own
-    schedule on the machine says. So a prediction for this machine and placement gives the recorded time.
+    Where calls depend on time (messages that are passed on when they are found), they are those of a replay of the
+    program. Computation takes as long as its operations at the given rate, calls as long as a replay of the recording's
+    own schedule on the machine says. So a prediction for this machine and placement gives the recorded time.
 
     Args:
         program: The workload.
@@ -77,8 +83,7 @@ def generate(program: Program, ran: Ran, path: Path, command: list[str], replace
         replace: Take the place of a recording that is there.
 
     Raises:
-        RankwiseError: The placement does not fit the program or the machine, the program's calls depend on time, or the
-            directory cannot be made.
+        RankwiseError: The placement does not fit the program or the machine, or the directory cannot be made.
     """
     run = directory.new_run()
     writer = _Writer(program, ran, path, run)
@@ -102,6 +107,7 @@ class _Writer:
     run: str
     groups: Groups = field(default_factory=Groups)
     colors: list[dict[int, int]] = field(default_factory=list)
+    settle: Callable[[int, relays.Events], relays.Events] = lambda rank, events: events
 
     def survey(self) -> None:
         """Check what can be checked before anything is written, and find the communicators."""
@@ -112,13 +118,15 @@ class _Writer:
                 "make a placement for as many ranks, or leave it out",
             )
         placement.check(Topology(self.ran.topology.nodes[: len(placement.node_names)]))
+        depends_on_time = False
         for rank, events in self.program.each_rank():
-            if np.any(events["kind"] == Kind.RELAY_RECV):
-                raise RankwiseError(
-                    f"`{self.program.name}` passes messages on when it finds them, so its calls depend on time",
-                    "record it as it runs: `rankwise record --trace`",
-                )
+            depends_on_time = depends_on_time or relays.passes_on(events)
             self.colors.append(self.groups.add(rank, events))
+        if depends_on_time:
+            ran = self.ran
+            self.settle = relays.settled(
+                self.program, ran.machine, ran.topology, placement, ran.seconds_per_operation, ran.library
+            )
 
     def write(self, command: list[str]) -> None:
         # First with calls of no time: what is replayed is what a reader makes of the recording.
@@ -163,8 +171,8 @@ class _Writer:
             group: np.array(self.groups.ranks(group, color, world))
             for group, color in [(0, 0), *self.colors[rank].items()]
         }
-        seconds = self.ran.computation / self.ran.operations_per_s
-        return Calls.of(rank, self.program.events(rank), members, seconds)
+        events = self.settle(rank, self.program.events(rank))
+        return Calls.of(rank, events, members, self.ran.seconds_per_operation)
 
     def _record(self, calls: Calls, gaps: np.ndarray, durations: np.ndarray) -> node_file.RankRecord:
         shapes, of = calls.shapes()

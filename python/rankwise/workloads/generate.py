@@ -25,7 +25,7 @@ class Communication:
         destination: Receiving world rank.
         bytes: Size of each of the row's messages.
         messages: How many of them.
-        collectives: Collective calls; `MPI_Comm_split` is not among them.
+        collectives: Collective calls; `MPI_Comm_split` and `MPI_Comm_dup` are not among them.
     """
 
     ranks: int
@@ -38,13 +38,13 @@ class Communication:
 
 @dataclass
 class Groups:
-    """Communicators made by splits, while their members are being met one after the other."""
+    """Communicators made by splits and copies, while their members are being met one after the other."""
 
     members: dict[tuple[int, int], list[tuple[int, int]]] = field(default_factory=lambda: defaultdict(list))
 
     def add(self, rank: int, events: dict[str, np.ndarray]) -> dict[int, int]:
-        """Enter a rank; returns the color it has in each split."""
-        splits = np.flatnonzero(events["kind"] == Kind.SPLIT)
+        """Enter a rank; returns the color it has in each split, 0 in each copy."""
+        splits = np.flatnonzero(np.isin(events["kind"], (Kind.SPLIT, Kind.DUP)))
         colors = {}
         for group, color, key in zip(
             *(events[c][splits].tolist() for c in ("group", "peer", "tag")), strict=True

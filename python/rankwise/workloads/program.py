@@ -39,6 +39,7 @@ class Kind(IntEnum):
     RELAY_SEND = 20
     RELAY_END = 21
     DIVIDE = 22
+    DUP = 23
 
 
 SENDS = (Kind.SEND, Kind.ISEND, Kind.SSEND, Kind.ISSEND, Kind.RELAY_SEND)
@@ -104,12 +105,14 @@ class Program:
         Returns:
             Columns of equal length: `kind` (`Kind`), `peer` (sends: destination; receives: source, with wildcards the
             real one; rooted collectives: root in the group; kernel: index into `KERNELS`), `tag`, `group` (0 the world,
-            else the number of the split that made it), `request` (isend, irecv: its number; wait: the one waited for),
+            else the number of the split or dup that made it), `request` (isend, irecv: its number; wait: the one waited
+            for),
             `type_bytes`, `count` (elements; for alltoall, for each rank; for alltoallv, to all ranks; timer: 1 when the
             timed section starts; kernel: how many times; divide: parts, 0 at its end; wait: 0 of an MPI_Wait, of an
             MPI_Waitall how many of its waits are left with this one), `operations` (compute, kernel: floating-point
             operations of the original), `m`, `n`, `k` (kernel: its
-            sizes). A split has its color in `peer` and its key in `tag`.
+            sizes). A split has its color in `peer` and its key in `tag`; a dup the group that it copies in `m`, 0 in
+            `peer`, and the rank in `tag`.
 
             `counts` is of its own length: an alltoallv finds there, from its `n` on, its `m` counts of elements sent,
             then its `m` counts of elements received, by rank in its group.
