@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What recording adds to an MPI call, on every MPI at hand: ns by counting, timing and tracing, beside two floors.
+"""What recording and tuning add to an MPI call, on every MPI at hand, in ns, beside two floors.
 
 Usage: .venv/bin/python bench/record_overhead.py [ROUNDS [NAME]]
 
@@ -23,6 +23,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 import mpis
 
 from rankwise.record.library import What, variables
+from rankwise.tune.preload import tune_environment
 
 RECORDED = {
     "counted": What(counts=True),
@@ -30,7 +31,7 @@ RECORDED = {
     "traced": What(trace=True),
     "exact": What(trace=True, exact=True),
 }
-VARIANTS = ("without", "floor", "floor_timed", *RECORDED)
+VARIANTS = ("without", "floor", "floor_timed", *RECORDED, "tuned")
 # Ranks, and what the program is given.
 LAUNCHES = ((1,), (2,), (1, "multiple"), (2, "multiple"))
 
@@ -44,6 +45,8 @@ def run_once(
         added = {}
         if variant in RECORDED:
             added = variables(Path(directory), RECORDED[variant], None)
+        elif variant == "tuned":
+            added = tune_environment(Path(directory), None)
         elif variant != "without":
             added = {"LD_PRELOAD": str(program.with_name(f"{program.name}.{variant}.so"))}
         command = [program, *arguments]

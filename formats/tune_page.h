@@ -53,6 +53,7 @@ struct rw_tune_page {
     uint64_t iteration_ticks; /* when the last one ended */
     uint32_t told_by;         /* enum rw_tune_told_by */
     uint32_t peers;           /* entries taken of `peer` */
+    uint64_t anchor;          /* how often what tells iterations has changed: counts before and after are of different things */
 
     uint64_t messages, bytes; /* sent, to any rank, point-to-point */
     struct rw_tune_peer peer[RW_TUNE_PEERS]; /* peers that found no entry are in `messages` and `bytes` only */

@@ -89,7 +89,7 @@ std::optional<double> rate_between(const Sample &before, const Sample &after, co
                 return std::nullopt;
             sum += static_cast<double>(now.calls - then.calls) / length;
         } else {
-            if (now.iterations <= then.iterations || then.iteration_end <= 0 ||
+            if (now.iterations <= then.iterations || now.anchor != then.anchor || then.iteration_end <= 0 ||
                 now.iteration_end <= then.iteration_end)
                 return std::nullopt;
             sum += static_cast<double>(now.iterations - then.iterations) /

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "tune/page.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "process/ticks.h"
+
+/* Time over which ticks are counted, at least: a rate to one part in ten thousand. */
+#define LEAST_NS 2000000u
+
+struct rw_tune_page *rw_page;
+
+static char path[4096];
+static const char *directory;
+static uint64_t first_ticks, first_ns;
+
+void rw_page_prepare(const char *in) {
+    directory = in;
+    first_ticks = rw_ticks();
+    first_ns = rw_clock_ns(CLOCK_MONOTONIC);
+}
+
+static double ticks_per_s(void) {
+    uint64_t ns = rw_clock_ns(CLOCK_MONOTONIC);
+    while (ns - first_ns < LEAST_NS)
+        ns = rw_clock_ns(CLOCK_MONOTONIC);
+    return (double)(rw_ticks() - first_ticks) * 1e9 / (double)(ns - first_ns);
+}
+
+/* Field 22 of /proc/self/stat, behind the name, which may have any character in it. */
+static uint64_t process_start(void) {
+    char text[1024];
+    const int file = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
+    const ssize_t bytes = file < 0 ? -1 : read(file, text, sizeof text - 1);
+    if (file >= 0)
+        close(file);
+    if (bytes <= 0)
+        return 0;
+    text[bytes] = '\0';
+    const char *at = strrchr(text, ')');
+    for (int field = 2; at && field < 22; field++)
+        at = strchr(at + 1, ' ');
+    return at ? strtoull(at, NULL, 10) : 0;
+}
+
+static void complain(int rank, const char *why) {
+    if (rank == 0)
+        dprintf(STDERR_FILENO, "rankwise: the tuner does not see the ranks: %s `%s`\n", why, path);
+}
+
+void rw_page_open(void) {
+    MPI_Comm parent = MPI_COMM_NULL;
+    int rank = 0, ranks = 0;
+    if (rw_page || !directory)
+        return;
+    if (RW_HAS(Comm_get_parent))
+        RW_PMPI_CALL(Comm_get_parent, MPI_Comm *)(&parent);
+    if (parent != MPI_COMM_NULL)
+        return;
+    RW_PMPI_CALL(Comm_rank, MPI_Comm, int *)(MPI_COMM_WORLD, &rank);
+    RW_PMPI_CALL(Comm_size, MPI_Comm, int *)(MPI_COMM_WORLD, &ranks);
+    const int length = snprintf(path, sizeof path, "%s/%d.%d.page", directory, rank, (int)getpid());
+    if (length < 0 || (size_t)length >= sizeof path)
+        return complain(rank, "the path is too long:");
+    const int file = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (file < 0)
+        return complain(rank, "there is no way to create");
+    /* A store into a page that the file system has no room for would end the program. */
+    void *page = MAP_FAILED;
+    if (posix_fallocate(file, 0, sizeof *rw_page) == 0)
+        page = mmap(NULL, sizeof *rw_page, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    close(file);
+    if (page == MAP_FAILED) {
+        unlink(path);
+        return complain(rank, "there is no room for");
+    }
+    struct rw_tune_page *const made = page;
+    made->version = RW_TUNE_VERSION;
+    made->page_bytes = sizeof *made;
+    made->pid = getpid();
+    made->rank = rank;
+    made->ranks = ranks;
+    made->process_start = process_start();
+    made->ticks_per_s = ticks_per_s();
+    __atomic_store_n(&made->magic, RW_TUNE_MAGIC, __ATOMIC_RELEASE);
+    rw_page = made;
+}
+
+void rw_page_end(void) {
+    if (!rw_page)
+        return;
+    __atomic_store_n(&rw_page->ended, 1u, __ATOMIC_RELEASE);
+    unlink(path);
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Whom the rank sends to, by world rank. */
+#ifndef RANKWISE_RECORD_TUNE_PEERS_H
+#define RANKWISE_RECORD_TUNE_PEERS_H
+
+#include "process/abi.h"
+
+/** @brief Count a message; MPI_PROC_NULL and ranks of other worlds are left out. */
+RW_HIDDEN void rw_count_message(int64_t count, MPI_Datatype type, int destination, MPI_Comm comm);
+
+/** @brief A persistent send exists, or a receive has its handle. */
+RW_HIDDEN void rw_note_persistent(MPI_Request request, int64_t count, MPI_Datatype type, int destination,
+                                  MPI_Comm comm);
+RW_HIDDEN void rw_forget_persistent(MPI_Request request);
+
+/** @brief It is started: a message, if it is a send. */
+RW_HIDDEN void rw_count_started(MPI_Request request);
+
+/** @brief A communicator or datatype is freed: its handle will mean something else. */
+RW_HIDDEN void rw_forget_handles(void);
+
+#endif

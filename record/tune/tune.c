@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The light mode: behind the shim, in place of a recorder. All functions have one wrapper, which counts and
+ * now and then times; those that send count their messages, too.
+ */
+#include <string.h>
+
+#include "tune/page.h"
+#include "tune/peers.h"
+#include "tune/progress.h"
+
+#define NEXT(entry, call, parameters) ((intptr_t (*)(RW_NEUTRAL_TYPES_##parameters))rw_next[entry][call])
+
+/* Parameters beyond these are passed on the stack. */
+#if defined(__x86_64__)
+#define RW_REGISTER_PARAMETERS 6
+#else
+#define RW_REGISTER_PARAMETERS 8
+#endif
+#define STACKED(parameters)                                                                                  \
+    ((parameters) > RW_REGISTER_PARAMETERS ? (parameters) - RW_REGISTER_PARAMETERS : 0)
+
+/* Whether the call counts: of the thread that started MPI, and not from inside another call (see rw_nested of
+ * wrap/call.h). */
+static inline int counts(uintptr_t frame, unsigned parameters) {
+    return RW_LIKELY(rw_page && rw_tune_counts) &&
+           !(rw_tune.busy && frame + sizeof(uintptr_t) * STACKED(parameters) < rw_tune.busy);
+}
+
+/* Of each function whether it only asks: such calls repeat as often as there is time for them. */
+static unsigned char polls[RW_CALL_COUNT];
+
+#define BODY(entry, call, arguments, parameters, waits, done)                                                \
+    {                                                                                                        \
+        const uintptr_t frame = (uintptr_t)__builtin_frame_address(0);                                       \
+        if (!counts(frame, parameters))                                                                      \
+            return NEXT(entry, call, arguments)(RW_NEUTRAL_ARGUMENTS_##arguments);                           \
+        const struct rw_tune_call visit =                                                                    \
+            rw_tune_begin(frame, (uintptr_t)__builtin_return_address(0) * 4096 + (call), waits);             \
+        const intptr_t result = NEXT(entry, call, arguments)(RW_NEUTRAL_ARGUMENTS_##arguments);              \
+        done;                                                                                                \
+        rw_tune_end(visit, waits, polls[call]);                                                              \
+        return result;                                                                                       \
+    }
+#define WRAPPERS(name, call, arguments, parameters, waits, done)                                             \
+    static intptr_t mpi_##name(RW_NEUTRAL_PARAMETERS_##arguments)                                            \
+        BODY(RW_MPI, call, arguments, parameters, waits, done) static intptr_t pmpi_##name(                  \
+            RW_NEUTRAL_PARAMETERS_##arguments) BODY(RW_PMPI, call, arguments, parameters, waits, done)
+
+#define PLAIN(name, call, base, large, parameters)                                                           \
+    WRAPPERS(name, call, parameters, parameters, RW_WAITS_##name, (void)0)
+RW_CALLS(PLAIN)
+
+#define COUNT(large, value) ((large) ? (int64_t)(value) : (int64_t)(int)(value))
+#define SENDS(name, call, base, large, parameters)                                                           \
+    WRAPPERS(send_##name, call, parameters, parameters, RW_WAITS_##name,                                     \
+             rw_count_message(COUNT(large, a1), (MPI_Datatype)a2, (int)a3, (MPI_Comm)a5))
+RW_CALLS_send(SENDS)
+RW_CALLS_isend(SENDS)
+
+/* Where the communicator is, by the number of parameters: with two buffers or one. */
+#define COMMUNICATOR_OF_12 a10
+#define COMMUNICATOR_OF_9 a7
+#define EXCHANGES(name, call, base, large, parameters)                                                       \
+    WRAPPERS(send_##name, call, parameters, parameters, RW_WAITS_##name,                                     \
+             rw_count_message(COUNT(large, a1), (MPI_Datatype)a2, (int)a3,                                   \
+                              (MPI_Comm)COMMUNICATOR_OF_##parameters))
+RW_CALLS_sendrecv(EXCHANGES)
+RW_CALLS_isendrecv(EXCHANGES)
+
+#define PREPARES_SEND(name, call, base, large, parameters)                                                   \
+    WRAPPERS(                                                                                                \
+        send_##name, call, parameters, parameters, RW_WAITS_##name,                                          \
+        rw_note_persistent(*(MPI_Request *)a6, COUNT(large, a1), (MPI_Datatype)a2, (int)a3, (MPI_Comm)a5))
+RW_CALLS_send_init(PREPARES_SEND)
+
+#define PREPARES_RECEIVE(name, call, base, large, parameters)                                                \
+    WRAPPERS(send_##name, call, parameters, parameters, RW_WAITS_##name,                                     \
+             rw_forget_persistent(*(MPI_Request *)a6))
+RW_CALLS_recv_init(PREPARES_RECEIVE)
+
+static void count_all_started(intptr_t count, intptr_t requests) {
+    for (int at = 0; at < (int)count; at++)
+        rw_count_started(((MPI_Request *)requests)[at]);
+}
+WRAPPERS(send_Start, RW_CALL_Start, 1, 1, RW_WAITS_Start, rw_count_started(*(MPI_Request *)a0))
+WRAPPERS(send_Startall, RW_CALL_Startall, 2, 2, RW_WAITS_Startall, count_all_started(a0, a1))
+
+#define FREES(name, call, base, large, parameters)                                                           \
+    WRAPPERS(send_##name, call, parameters, parameters, RW_WAITS_##name, rw_forget_handles())
+RW_CALLS_comm_free(FREES) RW_CALLS_type_free(FREES)
+
+    static void count_phase(int level) {
+    if (level > 0)
+        rw_progress_iteration(RW_TUNE_BY_PCONTROL, 0);
+}
+WRAPPERS(send_Pcontrol, RW_CALL_Pcontrol, 6, RW_PARAMETER_COUNT_Pcontrol, RW_WAITS_Pcontrol,
+         count_phase((int)a0))
+
+static void start(int result) {
+    if (result != MPI_SUCCESS || rw_page)
+        return;
+    rw_page_open();
+    if (rw_page)
+        rw_progress_start();
+}
+#define STARTS(entry, prefix)                                                                                \
+    static intptr_t prefix##_start(intptr_t argc, intptr_t argv) {                                           \
+        const intptr_t result = NEXT(entry, RW_CALL_Init, 2)(argc, argv);                                    \
+        start((int)result);                                                                                  \
+        return result;                                                                                       \
+    }                                                                                                        \
+    static intptr_t prefix##_start_thread(intptr_t argc, intptr_t argv, intptr_t required,                   \
+                                          intptr_t provided) {                                               \
+        const intptr_t result = NEXT(entry, RW_CALL_Init_thread, 4)(argc, argv, required, provided);         \
+        start((int)result);                                                                                  \
+        return result;                                                                                       \
+    }                                                                                                        \
+    static intptr_t prefix##_end(void) {                                                                     \
+        rw_page_end();                                                                                       \
+        return NEXT(entry, RW_CALL_Finalize, 0)();                                                           \
+    }
+STARTS(RW_MPI, mpi)
+STARTS(RW_PMPI, pmpi)
+
+static int is_poll(const char *name) {
+    return strncmp(name, "Test", 4) == 0 || strncmp(name, "Iprobe", 6) == 0 ||
+           strncmp(name, "Improbe", 7) == 0 || strncmp(name, "Request_get_status", 18) == 0 ||
+           strncmp(name, "Wtime", 5) == 0;
+}
+
+__attribute__((visibility("default"))) const char *
+rankwise_record_attach(uint32_t version, const struct rw_library *library,
+                       rw_function slots[RW_ENTRIES][RW_CALL_COUNT]) {
+    if (version != RW_ATTACH_VERSION)
+        return "the library beside it is of another version";
+    const char *const trouble = rw_abi_open(library->handle);
+    if (trouble)
+        return trouble;
+    memcpy(rw_next, library->next, sizeof rw_next);
+    rw_page_prepare(library->directory);
+    rw_function chosen[RW_ENTRIES][RW_CALL_COUNT];
+#define CHOOSE_AS(prefix, name, call)                                                                        \
+    chosen[RW_MPI][call] = (rw_function)mpi_##prefix##name;                                                  \
+    chosen[RW_PMPI][call] = (rw_function)pmpi_##prefix##name;
+#define CHOOSE(name, call, base, large, parameters)                                                          \
+    CHOOSE_AS(, name, call)                                                                                  \
+    polls[call] = (unsigned char)is_poll(#name);
+#define CHOOSE_SEND(name, call, base, large, parameters) CHOOSE_AS(send_, name, call)
+    RW_CALLS(CHOOSE)
+    RW_CALLS_send(CHOOSE_SEND)
+    RW_CALLS_isend(CHOOSE_SEND)
+    RW_CALLS_sendrecv(CHOOSE_SEND)
+    RW_CALLS_isendrecv(CHOOSE_SEND)
+    RW_CALLS_send_init(CHOOSE_SEND)
+    RW_CALLS_recv_init(CHOOSE_SEND)
+    RW_CALLS_comm_free(CHOOSE_SEND) RW_CALLS_type_free(CHOOSE_SEND) CHOOSE_AS(send_, Start, RW_CALL_Start)
+        CHOOSE_AS(send_, Startall, RW_CALL_Startall) CHOOSE_AS(send_, Pcontrol, RW_CALL_Pcontrol)
+            CHOOSE_AS(, start, RW_CALL_Init) CHOOSE_AS(, start_thread, RW_CALL_Init_thread)
+                CHOOSE_AS(, end, RW_CALL_Finalize) for (int entry = 0; entry < RW_ENTRIES;
+                                                        entry++) for (unsigned call = 0; call < RW_CALL_COUNT;
+                                                                      call++) if (rw_next[entry][call])
+                    __atomic_store_n(&slots[entry][call], chosen[entry][call], __ATOMIC_RELEASE);
+    return NULL;
+}
