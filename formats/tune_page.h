@@ -19,8 +19,8 @@
 #define RW_TUNE_VERSION 1u
 #define RW_TUNE_PEERS 48u
 
-enum rw_tune_told_by {
-    RW_TUNE_NOT_TOLD = 0,     /* no iteration known yet */
+enum rw_tune_known_by {
+    RW_TUNE_NOT_KNOWN = 0,     /* no iteration known yet */
     RW_TUNE_BY_PATTERN = 1,   /* the sequence of calls repeats */
     RW_TUNE_BY_PCONTROL = 2   /* MPI_Pcontrol(level > 0), once an iteration; wins over the pattern */
 };
@@ -51,7 +51,7 @@ struct rw_tune_page {
 
     uint64_t iterations;      /* that have ended */
     uint64_t iteration_ticks; /* when the last one ended */
-    uint32_t told_by;         /* enum rw_tune_told_by */
+    uint32_t known_by;         /* enum rw_tune_known_by */
     uint32_t peers;           /* entries taken of `peer` */
     uint64_t anchor;          /* how often what tells iterations has changed: counts before and after are of different things */
 

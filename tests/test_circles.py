@@ -22,6 +22,7 @@ PYTHON_ORDER = (
         "placement",
         "generated",
         "run",
+        "tune",
         "findings",
         "compare",
         "report",

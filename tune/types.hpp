@@ -60,7 +60,7 @@ struct Progress {
     Seconds mpi = 0, wait = 0; ///< the call under way counts up to now
     Seconds iteration_end = 0; ///< moment, CLOCK_MONOTONIC; 0 before the first
     std::uint64_t anchor = 0;  ///< changes where counts of iterations become those of something else
-    int told_by = 0;           ///< rw_tune_told_by
+    int known_by = 0;          ///< rw_tune_known_by
     bool ended = false;
     std::uint64_t messages = 0, bytes = 0;
     struct Peer {

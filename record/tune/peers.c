@@ -83,7 +83,7 @@ static void count(int rank, uint64_t bytes) {
     }
 }
 
-void rw_count_message(int64_t elements, MPI_Datatype type, int destination, MPI_Comm comm) {
+void rw_tune_count_message(int64_t elements, MPI_Datatype type, int destination, MPI_Comm comm) {
     if (destination < 0) /* MPI_PROC_NULL is negative in all three ABIs */
         return;
     const int rank = world_rank(destination, comm);
@@ -91,8 +91,8 @@ void rw_count_message(int64_t elements, MPI_Datatype type, int destination, MPI_
         count(rank, elements > 0 ? (uint64_t)(elements * size_of(type)) : 0);
 }
 
-void rw_note_persistent(MPI_Request request, int64_t elements, MPI_Datatype type, int destination,
-                        MPI_Comm comm) {
+void rw_tune_note_persistent(MPI_Request request, int64_t elements, MPI_Datatype type, int destination,
+                             MPI_Comm comm) {
     const unsigned at = hash((uint64_t)(uintptr_t)request);
     persistent[at].request = request;
     persistent[at].world = destination < 0 ? -1 : world_rank(destination, comm);
@@ -100,19 +100,19 @@ void rw_note_persistent(MPI_Request request, int64_t elements, MPI_Datatype type
     persistent[at].used = persistent[at].world >= 0 && persistent[at].world < rw_page->ranks;
 }
 
-void rw_forget_persistent(MPI_Request request) {
+void rw_tune_forget_persistent(MPI_Request request) {
     const unsigned at = hash((uint64_t)(uintptr_t)request);
     if (persistent[at].request == request)
         persistent[at].used = 0;
 }
 
-void rw_count_started(MPI_Request request) {
+void rw_tune_count_started(MPI_Request request) {
     const unsigned at = hash((uint64_t)(uintptr_t)request);
     if (persistent[at].used && persistent[at].request == request)
         count(persistent[at].world, persistent[at].bytes);
 }
 
-void rw_forget_handles(void) {
+void rw_tune_forget_handles(void) {
     memset(world_ranks, 0, sizeof world_ranks);
     last_size = -1;
 }

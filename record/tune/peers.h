@@ -6,17 +6,17 @@
 #include "process/abi.h"
 
 /** @brief Count a message; MPI_PROC_NULL and ranks of other worlds are left out. */
-RW_HIDDEN void rw_count_message(int64_t count, MPI_Datatype type, int destination, MPI_Comm comm);
+RW_HIDDEN void rw_tune_count_message(int64_t count, MPI_Datatype type, int destination, MPI_Comm comm);
 
 /** @brief A persistent send exists, or a receive has its handle. */
-RW_HIDDEN void rw_note_persistent(MPI_Request request, int64_t count, MPI_Datatype type, int destination,
-                                  MPI_Comm comm);
-RW_HIDDEN void rw_forget_persistent(MPI_Request request);
+RW_HIDDEN void rw_tune_note_persistent(MPI_Request request, int64_t count, MPI_Datatype type, int destination,
+                                       MPI_Comm comm);
+RW_HIDDEN void rw_tune_forget_persistent(MPI_Request request);
 
 /** @brief It is started: a message, if it is a send. */
-RW_HIDDEN void rw_count_started(MPI_Request request);
+RW_HIDDEN void rw_tune_count_started(MPI_Request request);
 
 /** @brief A communicator or datatype is freed: its handle will mean something else. */
-RW_HIDDEN void rw_forget_handles(void);
+RW_HIDDEN void rw_tune_forget_handles(void);
 
 #endif

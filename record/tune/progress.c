@@ -17,9 +17,9 @@ void rw_progress_start(void) {
     rw_tune_counts = 1;
 }
 
-void rw_progress_iteration(enum rw_tune_told_by told_by, uint64_t at) {
-    if (told_by != (enum rw_tune_told_by)rw_page->told_by) {
-        RW_PUT(rw_page->told_by, told_by);
+void rw_progress_iteration(enum rw_tune_known_by known_by, uint64_t at) {
+    if (known_by != (enum rw_tune_known_by)rw_page->known_by) {
+        RW_PUT(rw_page->known_by, known_by);
         RW_ADD(rw_page->anchor, 1);
     }
     RW_ADD(rw_page->iterations, 1);
@@ -48,9 +48,9 @@ void rw_progress_end_epoch(void) {
         rw_tune.anchor = best;
         rw_tune.anchor_key = best->key;
         RW_ADD(rw_page->anchor, 1);
-        if (rw_page->told_by == RW_TUNE_NOT_TOLD) {
+        if (rw_page->known_by == RW_TUNE_NOT_KNOWN) {
             /* What came before is of the same loop, if it is one. */
-            RW_PUT(rw_page->told_by, RW_TUNE_BY_PATTERN);
+            RW_PUT(rw_page->known_by, RW_TUNE_BY_PATTERN);
             RW_PUT(rw_page->iterations, best->calls);
             RW_PUT(rw_page->iteration_ticks, rw_ticks());
         }

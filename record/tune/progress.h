@@ -40,7 +40,7 @@ extern __thread int rw_tune_counts RW_HIDDEN __attribute__((tls_model("initial-e
 
 RW_HIDDEN void rw_progress_start(void);
 RW_HIDDEN void rw_progress_end_epoch(void);
-RW_HIDDEN void rw_progress_iteration(enum rw_tune_told_by told_by, uint64_t at);
+RW_HIDDEN void rw_progress_iteration(enum rw_tune_known_by known_by, uint64_t at);
 
 /* One call, from its begin to its end. */
 struct rw_tune_call {
@@ -101,7 +101,7 @@ static inline void rw_tune_end(struct rw_tune_call call, int waits, int polls) {
     RW_ADD(rw_page->calls, 1);
     if (!polls) {
         site->calls++;
-        if (site == rw_tune.anchor && rw_page->told_by == RW_TUNE_BY_PATTERN)
+        if (site == rw_tune.anchor && rw_page->known_by == RW_TUNE_BY_PATTERN)
             rw_progress_iteration(RW_TUNE_BY_PATTERN, end);
         if (RW_UNLIKELY(++rw_tune.epoch_calls >= rw_tune.epoch))
             rw_progress_end_epoch();

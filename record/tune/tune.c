@@ -54,7 +54,7 @@ RW_CALLS(PLAIN)
 #define COUNT(large, value) ((large) ? (int64_t)(value) : (int64_t)(int)(value))
 #define SENDS(name, call, base, large, parameters)                                                           \
     WRAPPERS(send_##name, call, parameters, parameters, RW_WAITS_##name,                                     \
-             rw_count_message(COUNT(large, a1), (MPI_Datatype)a2, (int)a3, (MPI_Comm)a5))
+             rw_tune_count_message(COUNT(large, a1), (MPI_Datatype)a2, (int)a3, (MPI_Comm)a5))
 RW_CALLS_send(SENDS)
 RW_CALLS_isend(SENDS)
 
@@ -63,31 +63,31 @@ RW_CALLS_isend(SENDS)
 #define COMMUNICATOR_OF_9 a7
 #define EXCHANGES(name, call, base, large, parameters)                                                       \
     WRAPPERS(send_##name, call, parameters, parameters, RW_WAITS_##name,                                     \
-             rw_count_message(COUNT(large, a1), (MPI_Datatype)a2, (int)a3,                                   \
-                              (MPI_Comm)COMMUNICATOR_OF_##parameters))
+             rw_tune_count_message(COUNT(large, a1), (MPI_Datatype)a2, (int)a3,                              \
+                                   (MPI_Comm)COMMUNICATOR_OF_##parameters))
 RW_CALLS_sendrecv(EXCHANGES)
 RW_CALLS_isendrecv(EXCHANGES)
 
 #define PREPARES_SEND(name, call, base, large, parameters)                                                   \
-    WRAPPERS(                                                                                                \
-        send_##name, call, parameters, parameters, RW_WAITS_##name,                                          \
-        rw_note_persistent(*(MPI_Request *)a6, COUNT(large, a1), (MPI_Datatype)a2, (int)a3, (MPI_Comm)a5))
+    WRAPPERS(send_##name, call, parameters, parameters, RW_WAITS_##name,                                     \
+             rw_tune_note_persistent(*(MPI_Request *)a6, COUNT(large, a1), (MPI_Datatype)a2, (int)a3,        \
+                                     (MPI_Comm)a5))
 RW_CALLS_send_init(PREPARES_SEND)
 
 #define PREPARES_RECEIVE(name, call, base, large, parameters)                                                \
     WRAPPERS(send_##name, call, parameters, parameters, RW_WAITS_##name,                                     \
-             rw_forget_persistent(*(MPI_Request *)a6))
+             rw_tune_forget_persistent(*(MPI_Request *)a6))
 RW_CALLS_recv_init(PREPARES_RECEIVE)
 
 static void count_all_started(intptr_t count, intptr_t requests) {
     for (int at = 0; at < (int)count; at++)
-        rw_count_started(((MPI_Request *)requests)[at]);
+        rw_tune_count_started(((MPI_Request *)requests)[at]);
 }
-WRAPPERS(send_Start, RW_CALL_Start, 1, 1, RW_WAITS_Start, rw_count_started(*(MPI_Request *)a0))
+WRAPPERS(send_Start, RW_CALL_Start, 1, 1, RW_WAITS_Start, rw_tune_count_started(*(MPI_Request *)a0))
 WRAPPERS(send_Startall, RW_CALL_Startall, 2, 2, RW_WAITS_Startall, count_all_started(a0, a1))
 
 #define FREES(name, call, base, large, parameters)                                                           \
-    WRAPPERS(send_##name, call, parameters, parameters, RW_WAITS_##name, rw_forget_handles())
+    WRAPPERS(send_##name, call, parameters, parameters, RW_WAITS_##name, rw_tune_forget_handles())
 RW_CALLS_comm_free(FREES) RW_CALLS_type_free(FREES)
 
     static void count_phase(int level) {

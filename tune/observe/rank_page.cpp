@@ -50,8 +50,8 @@ Progress progress_of(const rw_tune_page &page, const TickMoment &moment, bool pe
     if (page.iterations > 0) {
         progress.iteration_end = moment.at - since(page.iteration_ticks, moment, rate);
     }
-    progress.told_by =
-        page.told_by <= RW_TUNE_BY_PCONTROL ? static_cast<int>(page.told_by) : RW_TUNE_NOT_TOLD;
+    progress.known_by =
+        page.known_by <= RW_TUNE_BY_PCONTROL ? static_cast<int>(page.known_by) : RW_TUNE_NOT_KNOWN;
     progress.ended = page.ended != 0;
     progress.messages = page.messages;
     progress.bytes = page.bytes;
