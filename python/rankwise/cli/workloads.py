@@ -21,7 +21,7 @@ SCHEMA = "rankwise.workload/1"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of this command."""
-    from rankwise.cli import workloads_trace
+    from rankwise.cli import workloads_kernels, workloads_trace
     from rankwise.cli.parsing import add_json
 
     parser.epilog = (
@@ -40,6 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     count.add_argument("--iterations", type=int, metavar="N", help="default as the class has")
     add_json(count)
     workloads_trace.add_arguments(parser)
+    workloads_kernels.add_arguments(parser)
     parser.set_defaults(own={}, take_own_options=_take_own_options)
 
 
@@ -68,8 +69,9 @@ def _take_own_options(args: argparse.Namespace, unknown: list[str]) -> list[str]
 
 def run(args: argparse.Namespace) -> int:
     """List, compile, count or generate a recording."""
-    from rankwise.cli import workloads_trace
+    from rankwise.cli import workloads_kernels, workloads_trace
 
+    workloads_kernels.check(args)
     given = (
         ("--class", args.problem_class),
         ("--ranks", args.ranks),
@@ -83,6 +85,8 @@ def run(args: argparse.Namespace) -> int:
     if (args.count and args.trace) or (args.trace and args.json):
         hint = f"rankwise workloads {args.name or 'cg'} --trace"
         raise RankwiseError("`--trace` does without `--count` and `--json`", hint=hint, status=2)
+    if args.measure_kernels:
+        return workloads_kernels.run(args)
     for option in [*(["--trace"] if args.trace else []), *workloads_trace.given(args)]:
         if not (args.name and args.trace):
             hint = f"rankwise workloads {args.name or 'cg'} --trace"

@@ -35,13 +35,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--placement", metavar="FILE", help="where its ranks are; default blocked")
     rate = "operations a second of a core, as 2.5Gf (default 1Gf)"
     group.add_argument("--flops", type=flops_per_s, metavar="RATE", help=rate)
+    kernels = "what computing kernels cost (formats/kernels.md), instead of their operations"
+    group.add_argument("--kernels", metavar="FILE", help=kernels)
     library = "whose collective algorithms: mpich (default) or openmpi"
     group.add_argument("--library", choices=("mpich", "openmpi"), metavar="MPI", help=library)
 
 
 def given(args: argparse.Namespace) -> list[str]:
     """The options that are given and go with `--trace` alone."""
-    names = ("output", "force", "machine", "placement", "flops", "library")
+    names = ("output", "force", "machine", "placement", "flops", "library", "kernels")
     return [f"--{name}" for name in names if getattr(args, name)]
 
 
@@ -71,12 +73,20 @@ def _ran(args: argparse.Namespace) -> Ran:
     from rankwise.generated.recording import Ran
     from rankwise.machine.file import load
     from rankwise.machine.machine import topology_of
+    from rankwise.workloads import kernel_costs
 
     machine = load(args.machine) if args.machine else ideal.machine(args.ranks)
     directory = Path(args.machine).parent if args.machine else Path(".")
     topology = topology_of(machine, directory)
     placement = _placement(args, machine, topology)
-    return Ran(machine, topology, placement, args.flops or OPERATIONS_PER_S, library=args.library or "mpich")
+    return Ran(
+        machine,
+        topology,
+        placement,
+        args.flops or OPERATIONS_PER_S,
+        library=args.library or "mpich",
+        kernels=kernel_costs.load(Path(args.kernels)) if args.kernels else None,
+    )
 
 
 def _placement(args: argparse.Namespace, machine: Machine, topology: Topology) -> Placement:

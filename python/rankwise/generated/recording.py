@@ -32,7 +32,9 @@ from rankwise.replay.predictor import Predictor
 from rankwise.schedule.source import load
 from rankwise.workloads.catalogue import workload
 from rankwise.workloads.generate import Groups
+from rankwise.workloads.kernel_costs import KernelCosts, costed
 from rankwise.workloads.program import Program
+from rankwise.workloads.schedule import schedule
 
 TICK_S = 1e-12
 # So much before MPI_Init clocks and ticks are read the first time: their relation is exact.
@@ -53,6 +55,7 @@ class Ran:
         operations_per_s: Floating-point operations a second of a core.
         computation: Share of the original's operations that are done.
         library: Whose collective algorithms, `mpich` or `openmpi`.
+        kernels: What computing kernels cost instead of their operations.
     """
 
     machine: Machine
@@ -61,6 +64,17 @@ class Ran:
     operations_per_s: float = 1e9
     computation: float = 1.0
     library: Literal["mpich", "openmpi"] = "mpich"
+    kernels: KernelCosts | None = None
+
+    @property
+    def terms(self) -> dict[str, np.ndarray]:
+        """Of each kernel that has a cost, as `rankwise.workloads.schedule` takes them."""
+        if self.kernels is None:
+            return {}
+        where = self.placement.node.tolist()
+        cores = [int(self.placement.cores_of(rank)[0]) for rank in range(len(where))]
+        package = [self.topology.nodes[node].packages[core] for node, core in zip(where, cores, strict=True)]
+        return self.kernels.terms(np.asarray(where), np.array(package))
 
     @property
     def seconds_per_operation(self) -> float:
@@ -107,6 +121,7 @@ class _Writer:
     run: str
     groups: Groups = field(default_factory=Groups)
     colors: list[dict[int, int]] = field(default_factory=list)
+    terms: dict[str, np.ndarray] = field(default_factory=dict)
     settle: Callable[[int, relays.Events], relays.Events] = lambda rank, events: events
 
     def survey(self) -> None:
@@ -118,15 +133,15 @@ class _Writer:
                 "make a placement for as many ranks, or leave it out",
             )
         placement.check(Topology(self.ran.topology.nodes[: len(placement.node_names)]))
+        self.terms = self.ran.terms
         depends_on_time = False
         for rank, events in self.program.each_rank():
             depends_on_time = depends_on_time or relays.passes_on(events)
             self.colors.append(self.groups.add(rank, events))
         if depends_on_time:
             ran = self.ran
-            self.settle = relays.settled(
-                self.program, ran.machine, ran.topology, placement, ran.seconds_per_operation, ran.library
-            )
+            own = schedule(self.program, ran.operations_per_s, ran.library, ran.computation, self.terms)
+            self.settle = relays.settled(own, ran.machine, ran.topology, placement, ran.seconds_per_operation)
 
     def write(self, command: list[str]) -> None:
         # First with calls of no time: what is replayed is what a reader makes of the recording.
@@ -171,7 +186,8 @@ class _Writer:
             group: np.array(self.groups.ranks(group, color, world))
             for group, color in [(0, 0), *self.colors[rank].items()]
         }
-        events = self.settle(rank, self.program.events(rank))
+        events = costed(self.program.events(rank), self.terms, rank, self.ran.operations_per_s)
+        events = self.settle(rank, events)
         return Calls.of(rank, events, members, self.ran.seconds_per_operation)
 
     def _record(self, calls: Calls, gaps: np.ndarray, durations: np.ndarray) -> node_file.RankRecord:

@@ -13,9 +13,9 @@ from rankwise.machine.machine import Machine
 from rankwise.machine.placement import Placement
 from rankwise.machine.topology import Topology
 from rankwise.replay.predictor import Predictor
+from rankwise.schedule.schedules import Schedule
 from rankwise.schedule.source import Source
-from rankwise.workloads.program import RECEIVES, SENDS, Kind, Program
-from rankwise.workloads.schedule import schedule
+from rankwise.workloads.program import RECEIVES, SENDS, Kind
 
 Events = dict[str, np.ndarray]
 PICOSECOND = 1e-12
@@ -27,32 +27,29 @@ def passes_on(events: Events) -> bool:
 
 
 def settled(
-    program: Program,
+    schedule: Schedule,
     machine: Machine,
     topology: Topology,
     placement: Placement,
     seconds_per_operation: float,
-    library: str,
 ) -> Callable[[int, Events], Events]:
     """When each message that is looked for is found, by a replay of the program's own schedule.
 
     Args:
-        program: The workload.
+        schedule: The program's own.
         machine: What it is replayed on.
         topology: Its nodes.
         placement: Where its ranks are.
         seconds_per_operation: Of a core.
-        library: Whose collective algorithms.
 
     Returns:
         Of a rank and its events the events with these messages received and sent on where they were found, as blocking
         calls: computation is cut there. Looks that find nothing are not among them.
     """
-    source = Source(schedule(program, 1 / seconds_per_operation, library))
-    predictor = Predictor.of(source, machine, topology, plain=True).in_canonical_order(placement)
+    predictor = Predictor.of(Source(schedule), machine, topology, plain=True).in_canonical_order(placement)
     timeline = explain(predictor, placement).timeline
     order = np.argsort(timeline["rank"], kind="stable")
-    ends = np.searchsorted(timeline["rank"][order], np.arange(program.ranks + 1))
+    ends = np.searchsorted(timeline["rank"][order], np.arange(placement.ranks + 1))
 
     def of_rank(rank: int, events: Events) -> Events:
         own = order[ends[rank] : ends[rank + 1]]

@@ -12,7 +12,7 @@ import numpy as np
 
 from rankwise import regular_files
 from rankwise.errors import RankwiseError
-from rankwise.workloads.program import KERNELS
+from rankwise.workloads.program import KERNELS, Kind
 
 SCHEMA: Final = "rankwise.kernels/1"
 TERM_NAMES: Final = ("one", "m", "n", "k", "mn", "mk", "nk", "mnk", "mmn")
@@ -79,6 +79,27 @@ class KernelCosts:
         for name in self.speeds.kernels:
             out[name] = factors[node, package][:, None] * out[name]
         return out
+
+
+def costed(
+    events: dict[str, np.ndarray], terms: dict[str, np.ndarray], rank: int, operations_per_s: float
+) -> dict[str, np.ndarray]:
+    """A rank's events with the operations of kernels as many as take the kernels' time at this rate.
+
+    Args:
+        events: As of `Program.events`.
+        terms: As of `KernelCosts.terms`; kernels that are not there keep their operations.
+        rank: The rank.
+        operations_per_s: Floating-point operations a second of a core.
+    """
+    operations = events["operations"].copy()
+    for name, table in terms.items():
+        at = np.flatnonzero((events["kind"] == Kind.KERNEL) & (events["peer"] == KERNELS.index(name)))
+        m, n, k = (events[size][at].astype(np.float64) for size in "mnk")
+        sizes = np.stack([np.ones(len(at)), m, n, k, m * n, m * k, n * k, m * n * k, m * m * n], 1)
+        own = table if table.ndim == 1 else table[rank]
+        operations[at] = events["count"][at] * np.maximum(sizes @ own, 0.0) * operations_per_s
+    return events | {"operations": operations}
 
 
 def load(path: Path) -> KernelCosts:
