@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 import shlex
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 
 from rankwise.errors import RankwiseError
@@ -23,7 +24,8 @@ class StudyProgram:
         workload: Its name, if it is a workload.
         problem_class: Of the workload; empty if it has none.
         options: Of the workload, as its program takes them: (name, value).
-        recording: `NAME.rw` recorded with its trace, to predict from.
+        recordings: `NAME.rw` recorded with their traces, to predict from, of different numbers of ranks.
+        recording: That of them which is meant; `None` before `on` has chosen among several.
         command: Words of the user's own program, to measure.
     """
 
@@ -31,6 +33,7 @@ class StudyProgram:
     workload: str = ""
     problem_class: str = ""
     options: tuple[tuple[str, str], ...] = ()
+    recordings: tuple[Path, ...] = ()
     recording: Path | None = None
     command: tuple[str, ...] = ()
 
@@ -40,23 +43,57 @@ class StudyProgram:
         Raises:
             RankwiseError: It is neither a workload nor a recording.
         """
-        if not self.workload and self.recording is None:
+        if not self.workload and not self.recordings:
             raise RankwiseError(
                 f"what `{self.label}` does is not known without running it",
                 "record it with its trace, and give the recording: `--app NAME.rw`",
             )
 
     def on(self, ranks: int) -> StudyProgram:
-        """The program on a number of ranks: HPL gets its process grid, as square as can be, and its matrix.
+        """The program on a number of ranks: of several recordings that of so many.
 
+        HPL gets its process grid, as square as can be, and its matrix.
         Ranks go down the columns of the grid, so that a column is in a node: with that order the statement of Chai, Gao
         & Panda (2007), section 5.2, is true that nearly all of its messages stay in their nodes.
+
+        Raises:
+            RankwiseError: No recording has so many ranks.
         """
+        if self.recordings:
+            by_ranks = self.recorded
+            if ranks not in by_ranks:
+                have = " and ".join(map(str, sorted(by_ranks)))
+                raise RankwiseError(
+                    f"the study needs `{self.label}` on {ranks} ranks, and its recordings have {have}",
+                    f'record it on {ranks} ranks as well, and give all in one: `--app "4.rw 8.rw"`',
+                )
+            return replace(self, recording=by_ranks[ranks])
         if self.workload != "hpl":
             return self
         rows = max(row for row in range(1, math.isqrt(ranks) + 1) if ranks % row == 0)
         usual = {"n": "10000", "nb": "80", "p": str(rows), "q": str(ranks // rows), "pmap": "column"}
         return replace(self, options=tuple((usual | dict(self.options)).items()))
+
+    @property
+    def recorded(self) -> dict[int, Path]:
+        """Recordings by their number of ranks.
+
+        Raises:
+            RankwiseError: One cannot be read, or two have the same number.
+        """
+        found: dict[int, Path] = {}
+        for path in self.recordings:
+            ranks = _ranks_of(path)
+            if ranks in found:
+                raise RankwiseError(
+                    f"`{found[ranks]}` and `{path}` both have {ranks} ranks", "give one of each number"
+                )
+            found[ranks] = path
+        return found
+
+    def runs_on(self, ranks: int) -> bool:
+        """Whether it can be predicted on so many ranks, as far as recordings go."""
+        return not self.recordings or ranks in self.recorded
 
     def words(self) -> list[str]:
         """Options of the workload's program."""
@@ -64,8 +101,15 @@ class StudyProgram:
         return [*chosen, *(word for name, value in self.options for word in (f"--{name}", value))]
 
 
+@lru_cache(maxsize=64)
+def _ranks_of(path: Path) -> int:
+    from rankwise.recording.recording import Recording
+
+    return Recording.open(path).world_size
+
+
 def parse_program(text: str) -> StudyProgram:
-    """A program from what `--app` says: `cg`, `cg.A`, `halo --dimensions 3`, `app.rw`, `./app input`.
+    """A program from what `--app` says: `cg`, `cg.A`, `halo --dimensions 3`, `app.rw`, `4.rw 8.rw`, `./app input`.
 
     Raises:
         RankwiseError: A workload that does not have that class, or options without values.
@@ -76,8 +120,9 @@ def parse_program(text: str) -> StudyProgram:
         raise RankwiseError(f"`{text}` is no command line: {error}", "close all quotes", status=2) from None
     if not words:
         raise RankwiseError("`--app` is empty", "for example `--app cg.B`", status=2)
-    if words[0].rstrip("/").endswith(".rw"):
-        return StudyProgram(Path(words[0]).stem, recording=Path(words[0]))
+    if all(word.rstrip("/").endswith(".rw") for word in words):
+        paths = tuple(map(Path, words))
+        return StudyProgram(paths[0].stem, recordings=paths, recording=paths[0])
     name, _, letter = words[0].partition(".")
     if name not in names():
         return StudyProgram(Path(words[0]).name, command=tuple(words))

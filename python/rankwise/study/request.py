@@ -48,9 +48,15 @@ class Request:
     def ranks_or(self, usual: int, least: int) -> int:
         """The number of ranks asked for, or else the study's own.
 
+        If all programs are recordings that have not so many: the most that all of them have.
+
         Raises:
             RankwiseError: It is less than the study needs, or more than a study can have.
         """
+        recorded = [set(each.recorded) for each in self.programs if each.recordings]
+        common = set[int]().union(*recorded).intersection(*recorded) if recorded else set()
+        if common and len(recorded) == len(self.programs) and usual not in common:
+            usual = max(common)
         ranks = usual if self.ranks is None else self.ranks
         if not least <= ranks <= MOST_RANKS:
             raise RankwiseError(

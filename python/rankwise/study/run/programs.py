@@ -19,7 +19,7 @@ def words_of(case: Case, launcher: str | None = None, share: float = 1.0) -> lis
     Raises:
         RankwiseError: It is a recording, which cannot be run, or a workload that does not compile.
     """
-    program = case.program.on(case.ranks)
+    program = case.program
     if program.command:
         return list(program.command)
     if not program.workload:
@@ -28,6 +28,7 @@ def words_of(case: Case, launcher: str | None = None, share: float = 1.0) -> lis
             "give the program itself with `--app`, or leave `--on` out",
             status=2,
         )
+    program = program.on(case.ranks)
     share *= case.computation
     words = [str(build(program.workload, launcher)), *program.words(), "--compute", f"{share:g}x"]
     return words + (["--iterations", str(case.iterations)] if case.iterations else [])

@@ -44,7 +44,7 @@ def run(request: Request) -> StudyResult:
     }
     two = {CHIP: Seats(1, 2), CHIPS: Seats(1, 2, "blocked", "packages"), NODES: Seats(2, 1)}
     by_four = _times(request, platform, programs, 4, four)
-    pairs = tuple(each for each in programs if each.workload not in _NOT_ON_TWO)
+    pairs = tuple(each for each in programs if each.workload not in _NOT_ON_TWO and each.runs_on(2))
     by_two = _times(request, platform, pairs, 2, two) if pairs else {}
     how: How = "predicted" if request.mode == "machine" else "measured"
     worse = [label for label, each in by_four.items() if each[FULL] > 1 + SLOWER]

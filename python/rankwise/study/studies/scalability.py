@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from rankwise.errors import RankwiseError
 from rankwise.study.cases import Case, Seats
 from rankwise.study.compared import about_equal, holds, listed
 from rankwise.study.platforms import BENSLEY, SINGLE_CORE, Platform
@@ -30,6 +31,12 @@ def run(request: Request) -> StudyResult:
     most = request.ranks_or(16, 4)
     counts = [ranks for ranks in (2, 4, 8, 16, 32, 64, 128, 256, 512, 1024) if ranks <= most]
     programs = request.programs_or(PROGRAMS)
+    counts = [ranks for ranks in counts if all(each.runs_on(ranks) for each in programs)]
+    if len(counts) < 2:
+        raise RankwiseError(
+            "recordings of two numbers of ranks at least are needed, each a power of two",
+            'give them in one: `--app "4.rw 8.rw"`',
+        )
     how: How = "predicted" if request.mode == "machine" else "measured"
     speed: dict[str, dict[str, dict[int, float]]] = {}
     for platform in on:
