@@ -212,7 +212,7 @@ Machine machine_of(const std::vector<LinkClass> &link_classes, const Interface &
                    const std::string &core_sharing, bool progress, bool handshake,
                    const std::vector<Bandwidth> &bandwidths, const std::optional<InterruptCore> &interrupts,
                    const Network *network, std::uint32_t interfaces, const Bytes &striped_from,
-                   const std::optional<std::uint32_t> &striped_over, double detour_s) {
+                   const std::optional<std::uint32_t> &striped_over, double detour_s, bool half_duplex) {
     Machine machine;
     machine.interfaces = std::max(interfaces, 1u);
     machine.striped_from = striped_from.value_or(machine.striped_from);
@@ -220,6 +220,7 @@ Machine machine_of(const std::vector<LinkClass> &link_classes, const Interface &
     machine.link_classes = link_classes;
     machine.tx = tx;
     machine.rx = rx;
+    machine.half_duplex = half_duplex;
     machine.core_sharing = core_sharing_of(core_sharing);
     machine.progress = progress;
     machine.handshake = handshake;
@@ -302,7 +303,7 @@ void bind_machine(nb::module_ &module) {
              "core_sharing"_a = "none", "progress"_a = true, "handshake"_a = true,
              "bandwidths"_a = std::vector<Bandwidth>{}, "interrupts"_a = nb::none(), "network"_a = nb::none(),
              "interfaces"_a = 1, "striped_from_bytes"_a = nb::none(), "striped_over"_a = nb::none(),
-             "detour_s"_a = 0.0,
+             "detour_s"_a = 0.0, "half_duplex"_a = false,
              "With `detour_s` there are two more link classes, behind those given: the network's with one "
              "detour, and "
              "with two.")

@@ -70,6 +70,7 @@ enum class CoreSharing : std::uint8_t { none, yield, spin };
 struct Machine {
     std::vector<LinkClass> link_classes;
     Interface tx, rx;             ///< of each interface
+    bool half_duplex = false;     ///< an interface carries one direction at a time
     std::uint32_t interfaces = 1; ///< of each node
     std::uint64_t striped_from =
         LinkClass::unlimited;       ///< messages of at least this size pass several interfaces
@@ -87,7 +88,7 @@ struct Machine {
 
     /// The plain model: LogGOPS by channel, interfaces and cores.
     bool only_interfaces_and_cores() const {
-        return bandwidths.empty() && !interrupts.exists && network.empty() && !has_buffers();
+        return bandwidths.empty() && !interrupts.exists && network.empty() && !has_buffers() && !half_duplex;
     }
     /// Whether messages can find a buffer full.
     bool has_buffers() const {

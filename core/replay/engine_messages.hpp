@@ -169,7 +169,7 @@ template <Order order> void Engine<order>::enter_rx(const Event &event, std::uin
     const std::uint32_t interface = by_time || interfaces_.of_node > 1
                                         ? interfaces_.of_rank[steps_[receive].rank]
                                         : queue_; // its MatchedOperation need not be looked at
-    const Picoseconds start = interfaces_.rx[interface].pass(machine_.rx, cost.bytes, cost.rx, now_);
+    const Picoseconds start = interfaces_.pass_rx(interface, machine_.rx, cost.bytes, cost.rx, now_);
     tell([&](Observer &o) { o.pass_rx(receive, start); });
     know_first_byte(receive, start);
     leave_rx(send, receive, cost, start, std::max(now_ + cost.span, start + cost.rx));

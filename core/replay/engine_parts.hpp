@@ -114,8 +114,8 @@ template <Order order>
 void Engine<order>::stripe_enters_rx(Flow &flow, const MessageCost &cost, std::uint32_t k) {
     const std::uint32_t send = flow.send, receive = steps_[send].partner, part = flow.stripe[k];
     const std::uint32_t own = interfaces_.of_rank[steps_[receive].rank];
-    Passage &rx = interfaces_.rx[machine_.interface_of_part(own, part)];
-    const Picoseconds start = rx.pass(machine_.rx, flow.stripe_bytes(part), cost.rx, now_);
+    const Picoseconds start = interfaces_.pass_rx(machine_.interface_of_part(own, part), machine_.rx,
+                                                  flow.stripe_bytes(part), cost.rx, now_);
     const Picoseconds last_byte = std::max(flow.last_byte[k], start + cost.rx);
     if (k == 0)
         know_first_byte(receive, start);
@@ -154,8 +154,8 @@ template <Order order> void Engine<order>::part_enters(std::uint32_t send, std::
     if (cost.striped)
         return stripe_enters_rx(flow, cost, k);
     const PartCost part = resources_.paths.part_cost(cost, flow, k);
-    Passage &rx = interfaces_.rx[interfaces_.of_rank[steps_[receive].rank]];
-    const Picoseconds start = rx.pass(machine_.rx, part.bytes, part.rx, now_, k == 0);
+    const Picoseconds start = interfaces_.pass_rx(interfaces_.of_rank[steps_[receive].rank], machine_.rx,
+                                                  part.bytes, part.rx, now_, k == 0);
     if (k == 0)
         tell([&](Observer &o) {
             o.reach_rx(receive, now_);

@@ -148,7 +148,7 @@ Lookahead look_ahead(const Schedule &schedule, const MessageRange &messages, con
     const bool any_core_is_shared = std::find(shared.begin(), shared.end(), true) != shared.end();
     // Where messages come without an interface to pass, their sender looks at the receiver's core.
     if (one_order || messages.smallest > messages.largest || !machine.network.empty() ||
-        machine.has_buffers() || machine.stripes(link, messages.largest) ||
+        machine.has_buffers() || machine.stripes(link, messages.largest) || machine.half_duplex ||
         (any_core_is_shared && !link.network))
         return ahead;
     const Least network = least_on(link, messages, machine);

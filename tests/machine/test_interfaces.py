@@ -158,6 +158,15 @@ def test_an_interface_at_what_the_node_has_not_is_refused(tmp_path, interfaces, 
         load(path)
 
 
+def test_both_directions_are_one_bus_or_none_is():
+    way = '[[resources]]\nname = "%s"\nkind = "%s"\ndiscipline = "fifo"\nper = "node"\n%s\n'
+    head = 'schema = "rankwise.machine/1"\nname = "n"\n[node]\ncount = 2\ntopology = "core:1 pu:1"\n'
+    one = way % ("out", "nic_tx", "half_duplex = true")
+    loads(head + one + way % ("in", "nic_rx", "half_duplex = true"))
+    with pytest.raises(RankwiseError, match="`half_duplex` of nic_tx and nic_rx differ"):
+        loads(head + one + way % ("in", "nic_rx", ""))
+
+
 def test_other_resources_are_not_per_interface():
     memory = '[[resources]]\nname = "m"\nkind = "memory"\ndiscipline = "sharing"\nper = "interface"\n'
     with pytest.raises(RankwiseError, match="is for nic_tx and nic_rx, not for memory"):

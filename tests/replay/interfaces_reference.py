@@ -35,7 +35,8 @@ class InterfacesReference(PathsReference):
         super().__init__(ranks, place, switched)
         self.several = several
         every = [(node, k) for node in place.node for k in range(several.number)]
-        self.tx, self.rx = dict.fromkeys(every, 0), dict.fromkeys(every, 0)
+        self.tx = dict.fromkeys(every, 0)
+        self.rx = self.tx if place.half_duplex else dict.fromkeys(every, 0)
         self.parts = {}  # of a striped message: each part's interface, stage, and when its last byte is there
         self.parts_in = {}
 

@@ -43,6 +43,7 @@ class Place:
     tx_byte: int = 0
     rx_message: int = 0
     rx_byte: int = 0
+    half_duplex: bool = False
 
 
 class Phase(IntEnum):
@@ -79,7 +80,7 @@ class MachineReference:
         self.cpus = [Cpu() for _ in ranks]
         self.link_free = [0] * len(ranks)
         self.tx = dict.fromkeys(place.node, 0)
-        self.rx = dict.fromkeys(place.node, 0)
+        self.rx = self.tx if place.half_duplex else dict.fromkeys(place.node, 0)
         self.begun, self.facts, self.met = set(), set(), set()
         self.first_byte, self.last_byte = {}, {}
         self.finish = [0] * len(ranks)

@@ -80,6 +80,7 @@ def machine_of(place: Place, *, interrupts: _core.machine.InterruptCore | None =
         tx=_core.machine.Interface(place.tx_message * 1e-9, place.tx_byte * 1e-9),
         rx=_core.machine.Interface(place.rx_message * 1e-9, place.rx_byte * 1e-9),
         interrupts=interrupts,
+        half_duplex=place.half_duplex,
         **more,
     )
 

@@ -84,6 +84,7 @@ def places(draw, ranks):
         tx_byte=draw(small),
         rx_message=draw(small),
         rx_byte=draw(small),
+        half_duplex=draw(st.booleans()),
     )
 
 

@@ -180,6 +180,23 @@ def test_both_directions_of_an_interface_are_independent():
     assert times(on_machine(ranks, place([0, 1], network, tx_byte=3, rx_byte=3))) == [3300 + 3 * size] * 2
 
 
+def test_a_half_duplex_interface_carries_one_direction_at_a_time():
+    # GIVEN two nodes that send to each other at once, and messages that take 3 us of an interface
+    ranks = [[Op("send", KB, 1 - r), Op("recv", KB, 1 - r)] for r in range(2)]
+    both, shared = (place([0, 1], tx_byte=3, rx_byte=3, half_duplex=each) for each in (False, True))
+    one_way = [ranks[0][:1], [Op("recv", KB, 0)]]
+    # THEN what comes waits for what goes, from 3100 on when it is there, and alone there is no difference
+    assert times(on_machine(ranks, both)) == [100 + 3000 + 3000 + 200] * 2
+    assert times(on_machine(ranks, shared)) == times(on_machine(ranks, both))
+    late = replace(EAGER, L=1000)
+    crossing = replace(shared, network=late)
+    assert times(on_machine(ranks, crossing)) == [100 + 3000 + 3000 + 200] * 2
+    assert times(on_machine(ranks, replace(crossing, half_duplex=False))) == [100 + 1000 + 3000 + 200] * 2
+    assert times(on_machine(one_way, crossing)) == times(
+        on_machine(one_way, replace(crossing, half_duplex=False))
+    )
+
+
 def test_messages_inside_a_node_do_not_pass_the_interface():
     inside = Link(L=300, o=100, o_receive=100)
     where = Place(node=[0, 0], itself=NOTHING, inside=inside, network=EAGER, tx_byte=5)

@@ -35,6 +35,7 @@ _KINDS_OF_KEY = {
     "core": ("interrupt_core",),
     "far_factor": ("interrupt_core",),
     "links": ("switch_port",),
+    "half_duplex": INTERFACE_KINDS,
 }
 # How far a measured curve and a measured capacity may be apart.
 _ROUGHLY = 1.05
@@ -123,6 +124,7 @@ class Resource(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, f
         slowdown: Memories: how much longer that takes with 1, 2, ... cores.
         core: Interrupt cores: which one, as a logical index.
         far_factor: Interrupt cores: times a receiver's own part costs more on a core that shares no cache with it.
+        half_duplex: Interfaces: whether messages in both directions pass one after the other, as over a shared bus.
     """
 
     name: Annotated[str, msgspec.Meta(min_length=1)]
@@ -141,6 +143,7 @@ class Resource(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, f
     slowdown: Curve | None = None
     core: Annotated[int, msgspec.Meta(ge=0)] | None = None
     far_factor: Estimate | None = None
+    half_duplex: bool | None = None
 
     def __post_init__(self) -> None:
         for key in (
@@ -269,6 +272,11 @@ class Machine(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, fr
                 raise ValueError(
                     f"{where} is `{resource.per}`; with `[interfaces]`, {resource.kind} is per `interface`"
                 )
+        ways = {bool(each.half_duplex) for each in self.resources if each.kind in INTERFACE_KINDS}
+        if len(ways) > 1:
+            raise ValueError(
+                "`half_duplex` of nic_tx and nic_rx differ: both directions share the interface, or none"
+            )
         link = self.link_class(NETWORK)
         striped = self.interfaces is not None and self.interfaces.striped_from_bytes is not None
         if striped and link is not None and (link.protocol != "offloaded" or link.socket_buffer_bytes):

@@ -62,6 +62,7 @@ class Model:
             link_classes=convert_links(linked, switches.contacts, sharing.find_interrupting_links()),
             tx=convert_interface(self._interfaces["nic_tx"]),
             rx=convert_interface(self._interfaces["nic_rx"]),
+            half_duplex=any(each is not None and each.half_duplex for each in self._interfaces.values()),
             core_sharing=self._core_sharing,
             progress=switches.progress,
             handshake=switches.handshake,

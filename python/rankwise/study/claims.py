@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from rankwise.study.compared import untested
 from rankwise.study.result import ClaimOutcome
 
 PAPERS = {
@@ -63,15 +64,53 @@ STUDY_OF = {
 STUDIES = tuple(dict.fromkeys(name for name in STUDY_OF.values() if name))
 
 
+TARGETS: dict[str, float] = {
+    "exact": 1.0,
+    "definition": 1.0,
+    "table": 1.0,
+    "pattern": 1.0,
+    "ordering": 0.8,
+    "number": 0.5,
+}
+"""Share of the statements of a kind that have to come out; numbers come out within `CLOSE`."""
+
+
 @dataclass(frozen=True)
 class Tally:
-    """How many outcomes of one kind there are, and how many are as the paper says; calibrations are among neither."""
+    """How many outcomes of one kind there are, and how many are as the paper says.
+
+    Attributes:
+        kind: Of the statements.
+        reproduced: So many come out of those that were tested.
+        tested: Of all but calibrations.
+        untested: Cannot be tested here.
+        calibrations: What the machine files or cases were made from: these must come out, and count for nothing else.
+        wrong_calibrations: So many of them do not come out.
+    """
 
     kind: str
-    calibrations: int
     reproduced: int
     tested: int
-    all: int
+    untested: int
+    calibrations: int
+    wrong_calibrations: int
+
+    @property
+    def target(self) -> float | None:
+        """Share of the tested ones that has to come out; `None`: there is no target."""
+        return TARGETS.get(self.kind)
+
+    @property
+    def reached(self) -> float | None:
+        """Share of the tested ones that comes out; `None`: none was tested."""
+        return self.reproduced / self.tested if self.tested else None
+
+    @property
+    def passes(self) -> bool | None:
+        """Whether the target is reached and all calibrations come out; `None`: there is no target."""
+        if self.target is None:
+            return None
+        return not self.wrong_calibrations and (self.reached is None or self.reached >= self.target)
 
 
 def in_order(outcomes: list[ClaimOutcome]) -> list[ClaimOutcome]:
@@ -80,28 +119,32 @@ def in_order(outcomes: list[ClaimOutcome]) -> list[ClaimOutcome]:
     for outcome in outcomes:
         found[outcome.claim].append(outcome)
     found["S-daemon"].append(
-        ClaimOutcome(
+        untested(
             "S-daemon",
             "a daemon that picks process-to-core mappings at run time",
             "feature",
             "future work",
-            "not in this version",
-            "exact count",
-            None,
-            "an experiment cannot show it",
+            "it is a feature, and no experiment of the paper's",
         )
     )
     return [outcome for each in found.values() for outcome in each]
 
 
 def tallies(outcomes: list[ClaimOutcome]) -> list[Tally]:
-    """By kind of statement, in alphabetical order."""
-    kinds = sorted({outcome.kind for outcome in outcomes})
-    found = []
-    for kind in kinds:
-        of_kind = [outcome for outcome in outcomes if outcome.kind == kind]
-        tested = [outcome for outcome in of_kind if not outcome.calibration]
-        reproduced = sum(bool(outcome.reproduced) for outcome in tested)
-        testable = sum(outcome.reproduced is not None for outcome in tested)
-        found.append(Tally(kind, len(of_kind) - len(tested), reproduced, testable, len(tested)))
-    return found
+    """By kind of statement: those with a target first, then in alphabetical order."""
+    others = sorted({outcome.kind for outcome in outcomes} - TARGETS.keys())
+    return [_tally(kind, [each for each in outcomes if each.kind == kind]) for kind in (*TARGETS, *others)]
+
+
+def _tally(kind: str, outcomes: list[ClaimOutcome]) -> Tally:
+    calibrations = [each for each in outcomes if each.calibration]
+    others = [each for each in outcomes if not each.calibration]
+    tested = [each for each in others if each.reproduced is not None]
+    return Tally(
+        kind,
+        reproduced=sum(bool(each.reproduced) for each in tested),
+        tested=len(tested),
+        untested=len(others) - len(tested),
+        calibrations=len(calibrations),
+        wrong_calibrations=sum(not each.reproduced for each in calibrations),
+    )

@@ -63,9 +63,26 @@ def exact(
     )
 
 
+def untested(
+    claim: str, statement: str, kind: str, paper: str, why: str, how: How = "predicted"
+) -> ClaimOutcome:
+    """A statement that cannot be tested here, and why."""
+    return ClaimOutcome(claim, statement, kind, paper, "not tested", how, None, why)
+
+
 def given(outcome: ClaimOutcome) -> ClaimOutcome:
     """The same, of what the machine file or the case was made from: it must come out, and is counted apart."""
     return msgspec.structs.replace(outcome, calibration=True)
+
+
+def counted(outcome: ClaimOutcome) -> ClaimOutcome:
+    """The same as exact: its directions are of figures that are counted."""
+    return msgspec.structs.replace(outcome, kind="exact")
+
+
+def beyond(outcome: ClaimOutcome) -> ClaimOutcome:
+    """The same as a number: one that is only said to be passed, as in `> 2 x`."""
+    return msgspec.structs.replace(outcome, kind="number")
 
 
 def noted(outcome: ClaimOutcome, why: str) -> ClaimOutcome:

@@ -20,23 +20,35 @@ USUAL_OPERATIONS_PER_S = 1e9
 """Of a core of a machine file that does not say its rate: assumed."""
 
 MEMORY_BYTES_PER_OPERATION: dict[str, float] = {
-    "bt": 0.2,
+    "bt": 0.9,
     "cg": 6.0,
     "ep": 0.0,
     "ft": 2.0,
     "is": 30.0,
     "lu": 0.5,
     "mg": 1.7,
-    "sp": 1.7,
+    "sp": 3.8,
 }
-"""Bytes to and from memory for each operation that the benchmark counts: those of the arrays that its loops go through
-once, by the operations on their elements. CG: 8 bytes of a matrix element and 4 of its column for two operations. IS:
-of a key 4 bytes, read three times and written twice, and a counter read and written, for one key ranked. MG: 58
-operations and a dozen passes over 8 bytes for each point of the finest grid and those under it. FT: 18 passes over 16
-bytes of a point for 140 operations. SP and BT, LU: some 220, 90 and 75 passes over 8 bytes of a point for 1050, 3400
-and 1200 operations. EP stays in caches. HPL's updates read and write 8 bytes of the matrix for 160 operations,
-which is left out: computations between whose parts a rank looks for messages cannot be slowed (formats/loggops.md
-M1). Worked out from the benchmarks as published (NAS-95-020), not measured."""
+"""Bytes to and from memory for each operation that the benchmark counts: those of the arrays that its loops go
+through once, by the operations on their elements. CG: 8 bytes of a matrix element and 4 of its column for two
+operations. IS: of a key 4 bytes, read three times and written twice, and a counter read and written, for one key
+ranked. MG: 58 operations and a dozen passes over 8 bytes for each point of the finest grid and those under it. FT:
+18 passes over 16 bytes of a point for 140 operations. SP, BT and LU: some 420, 390 and 135 passes over 8 bytes of a
+point for the 881, 3479 and 1985 operations that are published for it. Of SP and BT 140 of these are of the right-
+hand side (five numbers of the solution, five of the result, six derived ones, in eight loops); each of the three
+solves of BT writes and reads 25 numbers of a point besides (the blocks that elimination leaves behind), each of SP
+15, and reads 20 of them again. EP stays in caches. HPL's updates read and write 8 bytes of the matrix for 160
+operations, which is left out here: computations between whose parts a rank looks for messages cannot be slowed
+(formats/loggops.md M1). Counted in the loops of the MPI version 3 and in NAS-95-020, not measured."""
+
+HPL_BYTES_PER_OPERATION = 0.1
+"""Of HPL's updates in blocks of 80 columns: 8 bytes read and 8 written for 160 operations; for runs without lookahead,
+none of whose computations looks for messages."""
+
+OPERATIONS_IN_CACHES: dict[str, float] = {"is": 7.0}
+"""Floating-point operations that take as long in caches as one that the benchmark counts. IS counts keys: about 20
+instructions of its three loops (a key's bucket counted, the key moved to it, its place counted), where a
+floating-point operation of a loop comes with a load or store and the loop's own, 3 in all."""
 
 
 @dataclass(frozen=True)
@@ -68,6 +80,7 @@ def cost_of(workload: str, machine: Machine, bytes_per_operation: float | None =
     rate = _of_kind(machine, "core")
     known = rate.operations_per_s.value * SUSTAINED if rate and rate.operations_per_s else None
     in_caches = 1.0 / (known or USUAL_OPERATIONS_PER_S)
+    in_caches *= OPERATIONS_IN_CACHES.get(workload, 1.0)
     if workload in MULTIPLIES:
         in_caches *= SUSTAINED / MULTIPLYING
     size = (

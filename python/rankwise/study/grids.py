@@ -63,6 +63,30 @@ def tree_edges_between_nodes(ranks: int, cores: int) -> tuple[int, int]:
     return between(_blocked(cores)), between(_cyclic(ranks // cores))
 
 
+def doubling_between_nodes(ranks: int, cores: int) -> tuple[float, float]:
+    """Share of the bytes of a recursive doubling that crosses the network: all ranks get the data of all.
+
+    In each step a rank exchanges all that it has with the one that is as far as it has blocks.
+
+    Args:
+        ranks: A power of two.
+        cores: Of a node, likewise.
+
+    Returns:
+        Under blocked and under cyclic allocation.
+    """
+    rank = np.arange(ranks)
+    distances = [1 << step for step in range(ranks.bit_length() - 1)]
+
+    def between(owner: Owner) -> float:
+        crossing = [
+            distance * float(np.mean(owner(rank) != owner(rank ^ distance))) for distance in distances
+        ]
+        return sum(crossing) / sum(distances)
+
+    return between(_blocked(cores)), between(_cyclic(ranks // cores))
+
+
 def branches_over_switches(ranks: int, below: int) -> tuple[int, int]:
     """Edges of a binomial tree that leave the lowest switch, with one rank a node.
 

@@ -12,7 +12,12 @@ from rankwise.study.counts import LIBRARY_OF_PAPERS, messages
 from rankwise.study.program import workload_program
 from rankwise.study.result import ClaimOutcome
 
-_FOUND = {"FT": "all-to-all in the one row that 16 ranks are"}
+_NEIGHBOURS = "none of these: neighbours in a grid"
+_FOUND = {
+    "FT": "all-to-all in the one row that 16 ranks are",
+    **dict.fromkeys(("BT", "LU", "SP"), _NEIGHBOURS),
+}
+_ANOTHER = "another pattern"
 
 _SMALL_BYTES = 64
 """Reductions and barriers are not what names a pattern."""
@@ -29,6 +34,7 @@ def of_paper(labels: list[str]) -> list[ClaimOutcome]:
         "FT": (16, "all-to-all in rows and columns", _all_to_all),
         "IS": (16, "all-to-all", _all_to_all),
         "MG": (64, "partners at distances of powers of two", _powers_of_two),
+        **dict.fromkeys(("BT", "LU", "SP"), (16, "more complex", _none_of_these)),
     }
     outcomes = []
     for label, (ranks, words, is_so) in known.items():
@@ -36,7 +42,7 @@ def of_paper(labels: list[str]) -> list[ClaimOutcome]:
             continue
         large = _large(messages(workload_program(label.lower()), ranks, LIBRARY_OF_PAPERS))
         right = is_so(*large)
-        ours = _FOUND.get(label, words) if right else "another pattern"
+        ours = _FOUND.get(label, words) if right else _ANOTHER
         outcomes.append(
             ClaimOutcome(
                 "N-pattern", f"{label} on {ranks} ranks", "pattern", words, ours, "exact count", right
@@ -62,6 +68,13 @@ def _all_to_all(source: np.ndarray, destination: np.ndarray) -> bool:
     """Whether every rank sends to every other: one row of the process grid has all of up to 256 ranks."""
     ranks = int(max(source.max(), destination.max())) + 1
     return len(source) == ranks * (ranks - 1)
+
+
+def _none_of_these(source: np.ndarray, destination: np.ndarray) -> bool:
+    """Whether a rank has some neighbours in a grid of processes, in none of the other patterns."""
+    several = int(np.unique(source, return_counts=True)[1].max()) > 1
+    named = (_groups_of_four, _all_to_all, _powers_of_two)
+    return several and not any(is_so(source, destination) for is_so in named)
 
 
 def _powers_of_two(source: np.ndarray, destination: np.ndarray) -> bool:

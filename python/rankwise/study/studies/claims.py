@@ -7,7 +7,8 @@ from dataclasses import replace
 
 from rankwise.errors import RankwiseError
 from rankwise.study.catalogue import study
-from rankwise.study.claims import PAPERS, STUDIES, in_order, tallies
+from rankwise.study.claims import PAPERS, STUDIES, Tally, in_order, tallies
+from rankwise.study.compared import CLOSE, percent
 from rankwise.study.request import Request
 from rankwise.study.result import Cell, Mode, StudyResult, Table
 
@@ -15,6 +16,13 @@ SUMMARY = "every statement of the four papers beside what the studies find on th
 CLAIMS = ()
 TAKES: tuple[str, ...] = ()
 MODES: tuple[Mode, ...] = ("machine",)
+
+
+_COLUMNS = ["kind", "target", "reached", "come out", "tested", "not tested", "calibrations", "passes"]
+_NOTE = (
+    "Calibrations are what machine files and cases were made from: they must come out, and do not count. "
+    f"A number comes out within {percent(CLOSE)}."
+)
 
 
 def run(request: Request) -> StudyResult:
@@ -35,9 +43,7 @@ def run(request: Request) -> StudyResult:
         results.append(study(name).run(replace(request, directory=None)))
     outcomes = in_order([outcome for result in results for outcome in result.claims])
     counted = tallies(outcomes)
-    rows: list[list[Cell]] = [
-        [each.kind, each.reproduced, each.tested, each.all, each.calibrations] for each in counted
-    ]
+    rows = [_row(each) for each in counted]
     reproduced, tested = sum(each.reproduced for each in counted), sum(each.tested for each in counted)
     papers: list[list[Cell]] = [[letter, paper] for letter, paper in PAPERS.items()]
     verdicts: list[list[Cell]] = [[result.study, result.verdict] for result in results]
@@ -49,11 +55,15 @@ def run(request: Request) -> StudyResult:
         verdict=f"Of {tested} statements that can be tested {reproduced} come out, besides "
         f"{sum(each.calibrations for each in counted)} figures that the machine files were made from.",
         tables=[
-            Table(
-                "Statements by kind", ["kind", "reproduced", "tested", "all", "calibrations besides"], rows
-            ),
+            Table("Statements by kind", _COLUMNS, rows, [_NOTE]),
             Table("The papers", ["claims", "paper"], papers),
             Table("The studies", ["study", "what it finds"], verdicts),
         ],
         claims=outcomes,
     )
+
+
+def _row(each: Tally) -> list[Cell]:
+    passes = {None: "no target", True: "yes", False: "no"}[each.passes]
+    shares = [None if share is None else f"{100 * share:.0f} %" for share in (each.target, each.reached)]
+    return [each.kind, *shares, each.reproduced, each.tested, each.untested, each.calibrations, passes]

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from rankwise.machine.machine import Machine, Resource
 from rankwise.machine.topology import NodeTopology
-from rankwise.study.compared import given, holds, number
+from rankwise.study.compared import given, holds, number, untested
 from rankwise.study.microbenchmarks import pair, ping_pong_s, predictor, stream, stream_s
 from rankwise.study.platforms import ETHERNET_A, ETHERNET_B, IWARP_A, IWARP_B, Platform
 from rankwise.study.request import Request
@@ -197,6 +197,13 @@ def _claims(scans: dict[str, _Scan], how: How) -> list[ClaimOutcome]:
                 "the machine file names one core that serves the network",
             )
         ),
+        untested(
+            "S-irq",
+            "interrupts per message by core",
+            "number",
+            "figure 4(a)",
+            "its values are in a figure only; how many messages one interrupt serves is not in the machine file",
+        ),
         given(
             ClaimOutcome(
                 "S-cache",
@@ -212,6 +219,13 @@ def _claims(scans: dict[str, _Scan], how: How) -> list[ClaimOutcome]:
                 "which cores find data in the interrupt core's cache; misses themselves need counters",
             )
         ),
+        untested(
+            "S-cache",
+            "the difference of L2 misses shrinks with message size",
+            "ordering",
+            "shrinks",
+            "a prediction has no hardware counters; `rankwise record --counters` reads them where ranks run",
+        ),
         holds(
             "S-lat",
             "small messages: core 2 best, core 0 slightly worse, cores 1 and 3 worst",
@@ -219,6 +233,8 @@ def _claims(scans: dict[str, _Scan], how: How) -> list[ClaimOutcome]:
             by_core(small, "us"),
             how,
             {"order": small[2] < small[0] < min(small[1], small[3]) and small[0] < 1.25 * small[2]},
+            "in the model an interrupt core is done with a message when a rank can have it; what it does after that, "
+            "which would hold up a rank there, is not known",
         ),
         holds(
             "S-lat",

@@ -10,7 +10,7 @@ from rankwise.machine.topology import Topology
 from rankwise.placement.distribution import MessageDistribution, SizeRange, message_distribution
 from rankwise.report.words import range_text
 from rankwise.study.cases import Case, Seats
-from rankwise.study.compared import exact, given, holds, joined, noted, number, percent
+from rankwise.study.compared import beyond, exact, given, holds, joined, noted, number, percent
 from rankwise.study.counts import LIBRARY_OF_PAPERS, messages
 from rankwise.study.platforms import BENSLEY, Platform
 from rankwise.study.program import StudyProgram, workload_program
@@ -37,6 +37,10 @@ TABLE_1_POINTS = 2.0
 _COLUMNS = (
     "ranks go down the columns of the grid, chosen for this; along its rows, HPL's default, 2 % would stay"
 )
+_GRID_OF_64 = (
+    "the grid of 64 ranks and the order of its ranks are not in the paper; 8 x 8, down the columns, is taken"
+)
+_PATCHES = "NAMD's load balancer moves the computation of pairs of patches to other ranks, which the workload does not"
 OF_ALL = ("message_share_of_all", "byte_share_of_all")
 FIGURE_RANGES = (256, 4096, 65536, 262144)
 
@@ -227,13 +231,15 @@ def _namd(distribution: MessageDistribution) -> list[ClaimOutcome]:
     paper = {"intra-CMP": 10.0, "inter-CMP": 30.0, "inter-node": 60.0}
     close = all(abs(ours[name] - value) <= max(0.2 * value, 2.0) for name, value in paper.items())
     return [
-        holds(
-            "C-namd",
-            "more than 90 % of messages and bytes in 4 to 64 KB",
-            "> 90 %",
-            shown,
-            "exact count",
-            right,
+        beyond(
+            holds(
+                "C-namd",
+                "more than 90 % of messages and bytes in 4 to 64 KB",
+                "> 90 %",
+                shown,
+                "exact count",
+                right,
+            ),
         ),
         ClaimOutcome(
             "C-namd",
@@ -243,6 +249,7 @@ def _namd(distribution: MessageDistribution) -> list[ClaimOutcome]:
             ", ".join(f"{value:.0f}" for value in ours.values()) + " %",
             "exact count",
             close,
+            "" if close else _PATCHES,
         ),
     ]
 
@@ -268,7 +275,14 @@ def _hpl(request: Request, platform: Platform, small: MessageDistribution) -> li
     nearly_all = holds("C-hpl", *words, "exact count", {"HPL": is_so})
     return [
         ClaimOutcome(
-            "C-hpl", "16x4: messages by channel", "number", "15, 42, 43 %", by_channel, "exact count", close
+            "C-hpl",
+            "16x4: messages by channel",
+            "number",
+            "15, 42, 43 %",
+            by_channel,
+            "exact count",
+            close,
+            "" if close else _GRID_OF_64,
         ),
         *(holds("C-hpl", *words, "exact count", {"HPL": is_so}) for words, is_so in [*right.items()][1:]),
         given(noted(nearly_all, _COLUMNS)),
