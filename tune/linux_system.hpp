@@ -26,6 +26,9 @@ class LinuxSystem : public System {
     std::string apply(const Change &change) override;
     void restore() override;
 
+    /// @brief What was changed stays: nothing is left to restore, by anybody.
+    void keep() { actor_.forget(); }
+
     /// @brief Fork a guard if there is none: it may have been killed.
     bool watch_guard() { return guard_.watch(); }
 

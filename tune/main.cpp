@@ -11,14 +11,14 @@
 #include <poll.h>
 #include <string_view>
 #include <sys/signalfd.h>
+#include <syslog.h>
 
 #include "error.hpp"
 #include "events/event_file.hpp"
+#include "events/event_line.hpp"
 #include "linux_system.hpp"
 #include "plan/plan.hpp"
-#if __has_include("serve/server.hpp")
 #include "serve/server.hpp"
-#endif
 
 namespace rankwise::tune {
 namespace {
@@ -53,16 +53,20 @@ class Run {
             }
             wait_until(due);
         }
-        tuner_.stop(true);
+        tuner_.stop(!plan_.keep);
+        if (plan_.keep) {
+            system_.keep();
+        }
         log_notes();
     }
 
   private:
     void log(const Event &event) {
-        events_.add(event);
-#if __has_include("serve/server.hpp")
-        server_.add(event);
-#endif
+        server_.add(event, events_.add(event));
+        if (plan_.daemon) {
+            const bool wrong = event.what == Event::failed || event.what == Event::stood_back;
+            std::fprintf(stderr, "<%d>%s\n", wrong ? LOG_WARNING : LOG_INFO, event_text(event).c_str());
+        }
     }
 
     void log_notes() {
@@ -81,10 +85,7 @@ class Run {
     }
 
     void wait_until(Seconds due) {
-        std::array<pollfd, 2> files{{{signals_.number(), POLLIN, 0}, {-1, POLLIN, 0}}};
-#if __has_include("serve/server.hpp")
-        files[1].fd = server_.poll_file();
-#endif
+        std::array<pollfd, 2> files{{{signals_.number(), POLLIN, 0}, {server_.poll_file(), POLLIN, 0}}};
         const Seconds wait = std::clamp(due - system_.now(), 0.0, longest_wait_s);
         timespec time{};
         time.tv_sec = static_cast<time_t>(wait);
@@ -95,20 +96,16 @@ class Run {
         if (files[0].revents != 0) {
             stopped_ = true;
         }
-#if __has_include("serve/server.hpp")
         if (files[1].revents != 0) {
             stopped_ = server_.handle() || stopped_;
         }
-#endif
     }
 
     const Plan &plan_;
     EventFile events_;
     Descriptor signals_;
     LinuxSystem system_;
-#if __has_include("serve/server.hpp")
-    Server server_{plan_.socket};
-#endif
+    Server server_{plan_.socket, {plan_.daemon, plan_.policy.act, plan_.node.costs_from}};
     Tuner tuner_;
     bool had_ranks_ = false, stopped_ = false;
 };

@@ -89,6 +89,11 @@ Restored Actor::restore() {
     return restored;
 }
 
+void Actor::forget() {
+    content_ = {};
+    journal_.remove();
+}
+
 void Actor::keep_only(const std::vector<RankSample> &ranks) {
     std::erase_if(content_.threads, [&](const auto &item) {
         return std::ranges::find(ranks, item.second.process, &RankSample::process) == ranks.end();

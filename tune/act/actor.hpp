@@ -26,6 +26,9 @@ class Actor {
     /// @brief Give back what was there before the first change, and begin anew.
     Restored restore();
 
+    /// @brief What was changed stays.
+    void forget();
+
     /// @brief Forget processes that have ended.
     void keep_only(const std::vector<RankSample> &ranks);
 

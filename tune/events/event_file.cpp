@@ -27,13 +27,15 @@ EventFile::EventFile(const std::string &path)
     }
 }
 
-void EventFile::add(const Event &event) {
-    if (!file_) {
-        return;
+std::string EventFile::add(const Event &event) {
+    auto line = event_line(event, clock_s(CLOCK_REALTIME) - clock_s(CLOCK_MONOTONIC));
+    if (file_) {
+        line += '\n';
+        // A full disk ends no tuner.
+        [[maybe_unused]] const ssize_t count = write(file_.number(), line.data(), line.size());
+        line.pop_back();
     }
-    const auto line = event_line(event, clock_s(CLOCK_REALTIME) - clock_s(CLOCK_MONOTONIC)) + "\n";
-    // A full disk ends no tuner.
-    [[maybe_unused]] const ssize_t count = write(file_.number(), line.data(), line.size());
+    return line;
 }
 
 } // namespace rankwise::tune

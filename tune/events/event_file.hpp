@@ -16,7 +16,8 @@ class EventFile {
     explicit EventFile(const std::string &path);
 
     /// @brief Add a line with one write, so that who reads it meanwhile sees whole lines.
-    void add(const Event &event);
+    /// @return the line without its end
+    std::string add(const Event &event);
 
   private:
     Descriptor file_;

@@ -99,4 +99,28 @@ std::string event_line(const Event &event, Seconds clock_offset_s) {
            ", \"rate_of\": " + (event.rate_of.empty() ? "null" : quoted(event.rate_of)) + "}";
 }
 
+std::string event_text(const Event &event) {
+    const auto percent = [](double part) { return number(std::round(1000 * part) / 10) + " %"; };
+    std::string text(name_of(event.what));
+    if (!event.group.empty()) {
+        text += " in " + quoted(event.group);
+    }
+    text += event.why.empty() ? "" : ": " + event.why;
+    for (const auto &move : event.change.moves) {
+        text += ", process " + std::to_string(move.process.number) + " from CPU " +
+                format_pu_list(move.from) + " to " + format_pu_list(move.to);
+    }
+    if (event.estimated_gain) {
+        text += ", estimated " + percent(*event.estimated_gain);
+    }
+    if (event.measured_gain && event.gain_low && event.gain_high) {
+        text += ", measured " + percent(*event.measured_gain) + " (" + percent(*event.gain_low) + " to " +
+                percent(*event.gain_high) + ")";
+    }
+    for (char &letter : text) {
+        letter = letter >= 0x20 && letter < 0x7f ? letter : '?'; // one line, whatever the group is called
+    }
+    return text;
+}
+
 } // namespace rankwise::tune

@@ -16,4 +16,7 @@ std::string_view name_of(Event::What what);
 /// @param[in] clock_offset_s seconds since 1970 minus CLOCK_MONOTONIC
 std::string event_line(const Event &event, Seconds clock_offset_s);
 
+/// @brief An event as a line of a log for people, without a newline.
+std::string event_text(const Event &event);
+
 } // namespace rankwise::tune

@@ -29,7 +29,7 @@ Observer::Rank::Rank(const Places &places, const TaskId &id)
       stopped(places.proc, places.sys, id.number), pages_due(between_numa_maps) {}
 
 Observer::Observer(const Node &node, Places places)
-    : places_(std::move(places)), directory_(places_.pages, places_.proc),
+    : places_(std::move(places)), directory_(places_.pages, places_.proc, places_.users),
       pus_(node, places_.proc, places_.sys), numa_nodes_(count_numa_nodes(node)) {
     for (const auto pid : places_.pids) {
         if (const auto stat = read_task_stat(places_.proc, pid)) {

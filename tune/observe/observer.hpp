@@ -18,7 +18,8 @@ namespace rankwise::tune {
 struct Places {
     std::string pages; ///< directory of ranks' pages, may be empty
     std::string proc = "/proc", sys = "/sys";
-    std::vector<std::int32_t> pids; ///< ranks without a page
+    std::vector<std::int32_t> pids;   ///< ranks without a page
+    std::vector<std::uint32_t> users; ///< whose ranks are taken; empty: everybody's
 };
 
 /// @brief Takes samples of a node.

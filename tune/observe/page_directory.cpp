@@ -64,7 +64,7 @@ void PageDirectory::look(const std::string &path, Directory &directory, bool wit
             continue;
         }
         ++looks;
-        if (auto page = RankPage::open(number, name, proc_)) {
+        if (auto page = RankPage::open(number, name, proc_, users_)) {
             pages.push_back(std::move(*page));
             looks = found;
         }

@@ -13,7 +13,9 @@ namespace rankwise::tune {
 /// @brief Finds pages of ranks, DIR/*.page and DIR/*/*.page, as they come.
 class PageDirectory {
   public:
-    PageDirectory(std::string path, std::string proc) : path_(std::move(path)), proc_(std::move(proc)) {}
+    /// @param[in] users whose pages are taken; empty: everybody's
+    PageDirectory(std::string path, std::string proc, std::vector<std::uint32_t> users = {})
+        : path_(std::move(path)), proc_(std::move(proc)), users_(std::move(users)) {}
 
     /// @return pages that were not there, or not prepared, before
     std::vector<RankPage> find_new();
@@ -30,6 +32,7 @@ class PageDirectory {
               std::vector<RankPage> &pages);
 
     std::string path_, proc_;
+    std::vector<std::uint32_t> users_;
     std::map<std::string, Directory> directories_;
 };
 

@@ -63,7 +63,8 @@ Progress progress_of(const rw_tune_page &page, const TickMoment &moment, bool pe
     return progress;
 }
 
-std::optional<RankPage> RankPage::open(int directory, const std::string &name, const std::string &proc) {
+std::optional<RankPage> RankPage::open(int directory, const std::string &name, const std::string &proc,
+                                       const std::vector<std::uint32_t> &users) {
     // Anybody may have made it: a link, a pipe, another user's.
     Descriptor file(openat(directory, name.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
     struct stat status{};
@@ -75,7 +76,8 @@ std::optional<RankPage> RankPage::open(int directory, const std::string &name, c
     const auto owner = owner_of(page);
     struct stat process{};
     if (!owner || ::stat((proc + "/" + std::to_string(owner->process.number)).c_str(), &process) != 0 ||
-        process.st_uid != status.st_uid) {
+        process.st_uid != status.st_uid ||
+        (!users.empty() && std::ranges::find(users, process.st_uid) == users.end())) {
         return std::nullopt;
     }
     const auto task = read_task_stat(proc, owner->process.number);

@@ -37,8 +37,10 @@ class RankPage {
   public:
     /// @brief Open a page that belongs to the same user as its process does.
     /// @param[in] proc root of the tree, `/proc`
+    /// @param[in] users whose pages are taken; empty: everybody's
     /// @return none if it is not one, or not yet
-    static std::optional<RankPage> open(int directory, const std::string &name, const std::string &proc);
+    static std::optional<RankPage> open(int directory, const std::string &name, const std::string &proc,
+                                        const std::vector<std::uint32_t> &users = {});
 
     const PageOwner &owner() const { return owner_; }
 

@@ -147,6 +147,8 @@ const std::map<std::string_view, Read> &keys() {
         {"sys", [](Line &line, Plan &plan) { plan.sys = line.text(); }},
         {"policy", [](Line &line, Plan &plan) { read_policy(line, plan.policy); }},
         {"until", read_until},
+        {"keep", [](Line &line, Plan &plan) { plan.keep = line.flag(); }},
+        {"user", [](Line &line, Plan &plan) { plan.users.push_back(line.number(0U, UINT32_MAX)); }},
         {"daemon", [](Line &line, Plan &plan) { plan.daemon = line.flag(); }},
     };
     return keys;

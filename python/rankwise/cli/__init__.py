@@ -31,6 +31,7 @@ COMMANDS: tuple[str, ...] = (
     "place",
     "run",
     "pin",
+    "tune",
     "lab",
     "study",
     "workloads",
@@ -65,7 +66,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except RankwiseError as error:
         error = memory.short() if was_short(error) else error
         failures.show(error, argv)
-        return failures.status_of(error, verb)
+        return failures.status_of(error, argv, verb)
     except KeyboardInterrupt:
         return INTERRUPTED_STATUS
     except BrokenPipeError:
@@ -76,20 +77,20 @@ def main(argv: Sequence[str] | None = None) -> int:
             return _without_memory(argv, verb)
         if not failures.stdout_fails(error):
             failures.show_bug(error, argv)
-            return failures.status_of(error, verb)
+            return failures.status_of(error, argv, verb)
         full = RankwiseError(
             f"the result could not be written to stdout: {os.strerror(error.errno or 0).lower()}"
         )
         failures.show(full, argv)
         failures.silence_streams()
-        return failures.status_of(full, verb)
+        return failures.status_of(full, argv, verb)
     except BaseException as bug:
         if was_short(bug):
             return _without_memory(argv, verb)
         if not isinstance(bug, Exception):
             raise
         failures.show_bug(bug, argv)
-        return failures.status_of(bug, verb)
+        return failures.status_of(bug, argv, verb)
 
 
 def _without_memory(argv: Sequence[str], verb: str | None) -> int:
@@ -97,4 +98,4 @@ def _without_memory(argv: Sequence[str], verb: str | None) -> int:
 
     error = memory.short()
     failures.show(error, argv)
-    return failures.status_of(error, verb)
+    return failures.status_of(error, argv, verb)

@@ -16,12 +16,13 @@ from rankwise.errors import RankwiseError
 BUG_STATUS = 70
 
 
-def status_of(error: BaseException, verb: str | None) -> int:
+def status_of(error: BaseException, argv: Sequence[str], verb: str | None) -> int:
     """Exit status for an exception that ended the command `verb`."""
     status = error.status if isinstance(error, RankwiseError) else BUG_STATUS
     if verb is not None and status in (1, 2, BUG_STATUS):
         command = importlib.import_module(f"rankwise.cli.{verb}")
-        return getattr(command, "FAILURE_STATUS", status)
+        if "--" in argv or getattr(command, "FAILURE_STATUS_WITHOUT_COMMAND", True):
+            return getattr(command, "FAILURE_STATUS", status)
     return status
 
 

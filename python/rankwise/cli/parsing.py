@@ -192,6 +192,12 @@ def add_json(parser: argparse._ActionsContainer) -> None:
     parser.add_argument("--json", action="store_true", help="one JSON object on stdout")
 
 
+def add_mpi(parser: argparse.ArgumentParser) -> None:
+    """Add `--mpi`."""
+    flavours = ("mpich", "openmpi", "standard_abi")
+    parser.add_argument("--mpi", choices=flavours, help="the program's MPI, where it is not found rightly")
+
+
 def add_replays(parser: argparse.ArgumentParser) -> None:
     """Add `--replays`."""
     help = "replays for the interval of a prediction, the machine's numbers drawn from theirs; default 20, 0: none"

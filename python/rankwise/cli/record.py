@@ -21,7 +21,7 @@ _EXAMPLE = "`rankwise record -- mpiexec -n 16 ./app`"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of this command."""
-    from rankwise.cli.parsing import add_output
+    from rankwise.cli.parsing import add_mpi, add_output
 
     add_output(
         parser, "the recording; default app.16r.JOB.rw, by program, ranks and job or time", metavar="DIR"
@@ -32,8 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="print what a program that MPI is linked into is linked with, and stop",
     )
-    flavours = ("mpich", "openmpi", "standard_abi")
-    parser.add_argument("--mpi", choices=flavours, help="the program's MPI, where it is not found rightly")
+    add_mpi(parser)
 
 
 def add_what(parser: argparse.ArgumentParser) -> None:

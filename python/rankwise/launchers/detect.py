@@ -7,6 +7,7 @@ import os
 import re
 import shlex
 import shutil
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -162,3 +163,62 @@ def _own_launcher(mpi: MpiOfProgram) -> str | None:
         if os.access(beside, os.X_OK):
             return beside
     return shutil.which(other)
+
+
+def programs_of(line: LaunchLine, verb: str) -> list[str]:
+    """Files of the programs of a launch line; fewer than it has segments where files of the launcher name some.
+
+    Args:
+        line: A parsed line.
+        verb: The command that it follows, for the hint.
+
+    Raises:
+        RankwiseError: There is none (status 125), or one is not found (127) or cannot be executed (126).
+    """
+    return [_find(line, at) for at in range(len(line.segments)) if _has_program(line, at, verb)]
+
+
+def mpi_of_line(line: LaunchLine, programs: Sequence[str], flavour: Flavour | None) -> MpiOfProgram:
+    """The MPI that the programs of a line are linked with.
+
+    Args:
+        line: A parsed line.
+        programs: What `programs_of` gives of it.
+        flavour: The MPI where the user says it.
+
+    Raises:
+        RankwiseError: The launcher is that of another MPI.
+    """
+    if flavour:
+        return MpiOfProgram(flavour, None, None, "`--mpi` says so")
+    found = []
+    for path, segment in zip(programs, (s for s in line.segments if s.program is not None), strict=True):
+        found.append(mpi_of(path, segment.program))
+        check_family(line, found[-1])
+    decided = [mpi for mpi in found if mpi.flavour]
+    return (
+        decided or found or [MpiOfProgram(None, None, None, "the launcher reads the programs from a file")]
+    )[0]
+
+
+def _has_program(line: LaunchLine, at: int, verb: str) -> bool:
+    segment = line.segments[at]
+    if segment.program is not None:
+        return True
+    # The programs are named in a file of the launcher's own.
+    if segment.last("configfile", "app", "multi-prog"):
+        return False
+    words = " ".join(line.words())
+    hint = f"put it behind the launcher's options, for example `rankwise {verb} -- {words} ./app`"
+    raise RankwiseError(f"no program in the launch line `{words}`", hint=hint, status=125)
+
+
+def _find(line: LaunchLine, at: int) -> str:
+    segment = line.segments[at]
+    moved = segment.last("wdir", "wd", "chdir")
+    try:
+        return find_program(segment.program or "", moved.values[0] if moved and moved.values else None)
+    except RankwiseError as error:
+        if error.status == 127 and line.launcher.kind == "none" and segment.program in ("mpiexec", "mpirun"):
+            error.hint = "load your MPI module first, for example `module load openmpi`"
+        raise

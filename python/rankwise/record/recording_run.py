@@ -14,8 +14,8 @@ import msgspec
 
 import rankwise
 from rankwise.errors import RankwiseError
-from rankwise.launchers import Launch, LaunchLine, MpiOfProgram, check_family, emit_environment, mpi_of, parse
-from rankwise.launchers.detect import Flavour, find_program
+from rankwise.launchers import Launch, LaunchLine, MpiOfProgram, emit_environment, parse
+from rankwise.launchers.detect import Flavour, find_program, mpi_of_line, programs_of
 from rankwise.launchers.execute import Ended
 from rankwise.launchers.library import expected_library
 from rankwise.launchers.wrappers import behind_wrappers
@@ -64,8 +64,8 @@ def prepare(
         RankwiseError: It cannot be recorded; nothing was written or started.
     """
     line = parse(words)
-    programs = [_find(line, at) for at in range(len(line.segments)) if _has_program(line, at)]
-    mpi = _mpi(line, programs, flavour)
+    programs = programs_of(line, "record")
+    mpi = mpi_of_line(line, programs, flavour)
     inner, started = _started(line, programs)
     path = Path(output or directory.default_name(inner))
     mpi_library = mpi.path or expected_library(line, programs, flavour)
@@ -134,18 +134,6 @@ def _release(run: RecordingRun) -> None:
         os.close(run.claim.lock)
 
 
-def _has_program(line: LaunchLine, at: int) -> bool:
-    segment = line.segments[at]
-    if segment.program is not None:
-        return True
-    # The programs are named in a file of the launcher's own.
-    if segment.last("configfile", "app", "multi-prog"):
-        return False
-    words = " ".join(line.words())
-    hint = f"put it behind the launcher's options, for example `rankwise record -- {words} ./app`"
-    raise RankwiseError(f"no program in the launch line `{words}`", hint=hint, status=125)
-
-
 def _started(line: LaunchLine, programs: list[str]) -> tuple[LaunchLine, list[str]]:
     """What a wrapper such as `timeout` starts, as far as it is found."""
     inner = behind_wrappers(line)
@@ -155,30 +143,6 @@ def _started(line: LaunchLine, programs: list[str]) -> tuple[LaunchLine, list[st
         return inner, [find_program(each.program) for each in inner.segments if each.program is not None]
     except RankwiseError:
         return line, programs
-
-
-def _find(line: LaunchLine, at: int) -> str:
-    segment = line.segments[at]
-    moved = segment.last("wdir", "wd", "chdir")
-    try:
-        return find_program(segment.program or "", moved.values[0] if moved and moved.values else None)
-    except RankwiseError as error:
-        if error.status == 127 and line.launcher.kind == "none" and segment.program in ("mpiexec", "mpirun"):
-            error.hint = "load your MPI module first, for example `module load openmpi`"
-        raise
-
-
-def _mpi(line: LaunchLine, programs: list[str], flavour: Flavour | None) -> MpiOfProgram:
-    if flavour:
-        return MpiOfProgram(flavour, None, None, "`--mpi` says so")
-    found = []
-    for path, segment in zip(programs, (s for s in line.segments if s.program is not None), strict=True):
-        found.append(mpi_of(path, segment.program))
-        check_family(line, found[-1])
-    decided = [mpi for mpi in found if mpi.flavour]
-    return (
-        decided or found or [MpiOfProgram(None, None, None, "the launcher reads the programs from a file")]
-    )[0]
 
 
 def _launcher(line: LaunchLine) -> LauncherUsed:

@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Tuning processes that run: those that the user names, as ranks of one job."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import signal
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+
+from rankwise.errors import RankwiseError
+from rankwise.scratch import remove_scratch
+from rankwise.tune import directories
+from rankwise.tune.document import Tuner, tuner_of
+from rankwise.tune.events import FILE_NAME, read_events
+from rankwise.tune.output import claim, write_summary
+from rankwise.tune.plan import Plan, this_node
+from rankwise.tune.tuner_process import TunerProcess
+
+_ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+def tune_processes(
+    pids: Sequence[int],
+    act: bool,
+    irq: bool,
+    keep: bool,
+    machine: str | None,
+    output: str | None,
+    force: bool,
+) -> Tuner:
+    """Tune until the last process has ended, or until this one is asked to end; returns what was done.
+
+    Args:
+        pids: Processes.
+        act: Change anything; without it, only say what would be done.
+        irq: Interrupts may be moved as well.
+        keep: Leave masks as they are at the end.
+        machine: The machine file that costs are taken from.
+        output: Directory `NAME.tune` to keep plan, events and summary in.
+        force: Replace what is there.
+
+    Raises:
+        RankwiseError: One is no process, or another user's; nothing was started.
+    """
+    check_processes(pids, os.geteuid())
+    pus, costs = this_node(machine)
+    state = directories.new_state(os.getpid())
+    kept = claim(output, force) if output is not None else None
+    scratch = directories.pages_directory(Path(state))
+    try:
+        directory = kept or scratch
+        plan = Plan(
+            pus=pus,
+            costs=costs,
+            state=state,
+            socket=directories.check_socket(state / directories.SOCKET),
+            act=act,
+            irq=irq,
+            pids=list(dict.fromkeys(pids)),
+            events=directory.resolve() / FILE_NAME,
+            until_ranks_end=True,
+            keep=keep,
+        )
+        plan.write(directory / "plan")
+        _run(TunerProcess(directory / "plan", plan.socket, directory / "log"))
+        done = tuner_of(read_events(directory / FILE_NAME))
+        if kept is not None:
+            write_summary(kept, done)
+        return done
+    finally:
+        remove_scratch(scratch)
+        directories.remove_state(state, directories.GUARD_S)
+
+
+def _run(tuner: TunerProcess) -> None:
+    """Wait for it; asked to end, it puts masks back."""
+    asked = threading.Event()
+    before = {number: signal.signal(number, lambda *_: asked.set()) for number in _ENDING}
+    try:
+        while tuner.is_running() and not asked.wait(0.05):
+            pass
+    finally:
+        tuner.end()
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def check_processes(pids: Sequence[int], user: int) -> None:
+    """Refuse what is no process that this user may tune.
+
+    Args:
+        pids: Numbers of processes.
+        user: Number of the user; 0 may tune everybody's.
+
+    Raises:
+        RankwiseError: One is not.
+    """
+    hint = "name processes that run, for example `rankwise tune --pid $(pgrep -d ' ' -x app)`"
+    for pid in pids:
+        status = _status(pid) if pid > 0 else {}
+        # The kernel's own threads have no memory of their own.
+        wrong = {
+            f"there is no process `{pid}`": not status,
+            f"process `{pid}` has ended": status.get("State", "?")[0] in "ZX",
+            f"`{pid}` is a thread, not a process": status.get("Tgid") != str(pid),
+            f"process `{pid}` is the kernel's": "VmSize" not in status,
+        }
+        sentence = next((each for each, is_so in wrong.items() if is_so), None)
+        if sentence is not None:
+            raise RankwiseError(sentence, hint)
+        owner = int(status["Uid"].split()[1])
+        if user not in (0, owner):
+            raise RankwiseError(
+                f"process `{pid}` is `{_name(owner)}`'s", "tune your own processes, or ask the administrator"
+            )
+
+
+def _status(pid: int) -> dict[str, str]:
+    """/proc/PID/status; empty if there is no such process."""
+    try:
+        text = Path(f"/proc/{pid}/status").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return {}
+    return {name: value.strip() for name, _, value in (line.partition(":") for line in text.splitlines())}
+
+
+def _name(user: int) -> str:
+    try:
+        return pwd.getpwuid(user).pw_name
+    except KeyError:
+        return str(user)

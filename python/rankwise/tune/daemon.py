@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The daemon's configuration, and the plan that it becomes. packaging/tune.toml is an example of all keys."""
+
+from __future__ import annotations
+
+import difflib
+import pwd
+import re
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+
+from rankwise import regular_files
+from rankwise.errors import RankwiseError, schema_words
+from rankwise.machine.toml_lines import line_of_path
+from rankwise.tune import directories
+from rankwise.tune.plan import Plan, this_node
+from rankwise.tune.policy import Policy
+
+CONFIG = Path("/etc/rankwise/tune.toml")
+_MOST_BYTES = 1 << 20
+_Path = Annotated[str, msgspec.Meta(pattern="^/[^\n\r]*$")]
+
+
+class Config(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """The file.
+
+    Attributes:
+        act: Change anything; until this says so, the daemon only says what it would do.
+        irq: Interrupts may be moved instead of ranks.
+        users: Whose ranks are tuned; empty: everybody's.
+        machine: The machine file that costs of messages are taken from.
+        pages: Directory in which each user has a directory with his ranks' pages.
+        state: Directory for the journal and the lock.
+        socket: Where it answers.
+        events: File to write events to; without it, they are in the system's log only.
+        policy: When it acts.
+    """
+
+    act: bool = False
+    irq: bool = False
+    users: list[Annotated[str, msgspec.Meta(min_length=1)]] = []
+    machine: _Path | None = None
+    pages: _Path = str(directories.DAEMON_PAGES)
+    state: _Path = str(directories.DAEMON_STATE)
+    socket: _Path = str(directories.DAEMON_SOCKET)
+    events: _Path | None = None
+    policy: Policy = Policy()
+
+
+def prepare(path: str | None, dry_run: bool) -> Path:
+    """Read the configuration, make the daemon's directories and write its plan.
+
+    Args:
+        path: The file; `None` for the one in /etc if it is there, else defaults.
+        dry_run: Do not act, whatever the file says.
+
+    Returns:
+        The plan's file.
+
+    Raises:
+        RankwiseError: The file is wrong, or a directory cannot be made.
+    """
+    config = _config(path)
+    users = [_number(user) for user in config.users]
+    pus, costs = this_node(config.machine)
+    state = directories.own_directory(Path(config.state))
+    plan = Plan(
+        pus=pus,
+        costs=costs,
+        state=state,
+        socket=directories.check_socket(Path(config.socket)),
+        act=config.act and not dry_run,
+        irq=config.irq,
+        pages=directories.shared_directory(Path(config.pages)),
+        events=Path(config.events) if config.events is not None else None,
+        policy=config.policy.fields(),
+        daemon=True,
+        users=users,
+    )
+    plan.write(state / "plan")
+    return state / "plan"
+
+
+def _config(path: str | None) -> Config:
+    if path is None and not CONFIG.exists():
+        return Config()
+    name = str(CONFIG if path is None else path)
+    try:
+        return loads(regular_files.read_text(name, "utf-8-sig", _MOST_BYTES), name)
+    except OSError as error:
+        raise RankwiseError(
+            f"`{name}` cannot be read: {(error.strerror or str(error)).lower()}",
+            "name the daemon's file with `--config FILE`; packaging/tune.toml is an example",
+        ) from None
+    except UnicodeDecodeError:
+        raise RankwiseError(f"`{name}` is not UTF-8 text", "packaging/tune.toml is an example") from None
+
+
+def loads(text: str, name: str = "tune.toml") -> Config:
+    """Read a configuration from TOML text.
+
+    Args:
+        text: The text.
+        name: Its file's name, for messages.
+
+    Raises:
+        RankwiseError: It is no TOML, or a key is wrong; the message names key and line.
+    """
+    try:
+        return msgspec.toml.decode(text, type=Config)
+    except msgspec.ValidationError as error:
+        sentence, path = schema_words(error)
+        if unknown := re.fullmatch(r"there is no key `(.*)`", sentence):
+            path = f"{path}.{unknown[1]}".lstrip(".")
+        at = line_of_path(text, path) or 1
+        where = f" line {at}" + (f" key `{path}`" if path else "")
+        raise RankwiseError(f"`{name}`{where}: {sentence}", _way_out(path if unknown else None)) from None
+    except (msgspec.DecodeError, ValueError, RecursionError) as error:
+        raise RankwiseError(
+            f"`{name}` is no TOML: {str(error).lower()}", "packaging/tune.toml is an example"
+        ) from None
+
+
+def _way_out(unknown: str | None) -> str:
+    keys = [field.name for each in (Config, Policy) for field in msgspec.structs.fields(each)]
+    near = difflib.get_close_matches((unknown or "").rpartition(".")[2], keys, n=1)
+    return f"did you mean `{near[0]}`?" if near else "packaging/tune.toml describes every key"
+
+
+def _number(user: str) -> int:
+    if user.isdecimal() and len(user) < 10:
+        return int(user)
+    try:
+        return pwd.getpwnam(user).pw_uid
+    except KeyError:
+        raise RankwiseError(
+            f"there is no user `{user}` on this node", "name users of this node under `users`"
+        ) from None

@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Where tuners keep what is theirs: journals, locks and sockets of each user, pages of ranks in memory."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+
+from rankwise.errors import RankwiseError
+from rankwise.locks import is_held
+from rankwise.scratch import make_scratch
+from rankwise.tune.installed import TUNER, installed
+
+SOCKET = "tune.sock"
+GUARD_S = 2.0
+
+DAEMON_STATE = Path("/run/rankwise")
+DAEMON_SOCKET = DAEMON_STATE / "tune.sock"
+IN_MEMORY = Path("/dev/shm")
+DAEMON_PAGES = IN_MEMORY / "rankwise"
+# sockaddr_un's, with the zero at its end.
+_LONGEST_SOCKET_PATH = 107
+
+
+def new_state(pid: int) -> Path:
+    """A directory for the tuner that this process starts; `remove_state` removes it.
+
+    What tuners that were killed have left, whose guard was killed as well, is put back first.
+
+    Args:
+        pid: This process.
+
+    Raises:
+        RankwiseError: It cannot be made.
+    """
+    base = user_directory()
+    for left in base.iterdir():
+        remove_state(left)
+    return own_directory(base / str(pid))
+
+
+def remove_state(state: Path, patience_s: float = 0.0) -> None:
+    """Remove a directory of a tuner that has ended, after what its journal says was put back.
+
+    Args:
+        state: The directory; one of a tuner that runs, or starts, is left alone.
+        patience_s: How long its guard may take to end.
+    """
+    until = time.monotonic() + patience_s
+    while is_held(state / "lock") and time.monotonic() < until:
+        time.sleep(0.005)
+    if not (state / "lock").exists() or is_held(state / "lock"):
+        return
+    done = subprocess.run([installed(TUNER), "--recover", state], capture_output=True, check=False)
+    if done.returncode == 0:
+        shutil.rmtree(state, ignore_errors=True)
+
+
+def user_directory() -> Path:
+    """Where directories of this user's tuners are, made where it is not there yet.
+
+    Raises:
+        RankwiseError: It cannot be made, or is another user's.
+    """
+    runtime = os.environ.get("XDG_RUNTIME_DIR")
+    if runtime and os.path.isdir(runtime) and os.stat(runtime).st_uid == os.geteuid():
+        path = Path(runtime, "rankwise")
+    else:
+        path = Path(tempfile.gettempdir(), f"rankwise-tune-{os.geteuid()}")
+    return own_directory(path)
+
+
+def own_directory(path: Path) -> Path:
+    """Make a directory that only its owner may look into; one that is there must be ours.
+
+    Raises:
+        RankwiseError: It cannot be made, or is not so.
+    """
+    try:
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        found = path.lstat()
+    except OSError as error:
+        raise _cannot(path, error) from None
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid() or stat.S_IMODE(found.st_mode) & 0o022:
+        raise RankwiseError(
+            f"`{path}` is not a directory of this user's alone", "remove it, or set TMPDIR to another place"
+        )
+    return path
+
+
+def shared_directory(path: Path) -> Path:
+    """Make a directory in which each user may have a directory of his own, as in /tmp.
+
+    Raises:
+        RankwiseError: It cannot be made, or others may do more there.
+    """
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        found = path.lstat()
+        if stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid():
+            os.chmod(path, 0o1777)
+            return path
+    except OSError as error:
+        raise _cannot(path, error) from None
+    raise RankwiseError(
+        f"`{path}` is not a directory of the daemon's user", "remove it, or set `pages` to another place"
+    )
+
+
+def pages_directory(parent: Path | None = None) -> Path:
+    """A new directory for the pages of one job, in the node's memory; `scratch.remove_scratch` removes it.
+
+    Raises:
+        RankwiseError: It cannot be made.
+    """
+    parent = parent or (IN_MEMORY if os.access(IN_MEMORY, os.W_OK) else Path(tempfile.gettempdir()))
+    try:
+        return make_scratch(parent, f"rankwise-tune-{os.geteuid()}-")
+    except OSError as error:
+        raise _cannot(parent, error) from None
+
+
+def check_socket(path: Path) -> Path:
+    """A path that a socket may have.
+
+    Raises:
+        RankwiseError: It is too long.
+    """
+    if len(os.fsencode(path)) > _LONGEST_SOCKET_PATH:
+        raise RankwiseError(
+            f"`{path}` is too long for a socket, which may have {_LONGEST_SOCKET_PATH} bytes",
+            "choose a shorter one, or set XDG_RUNTIME_DIR",
+        )
+    return path
+
+
+def _cannot(path: Path, error: OSError) -> RankwiseError:
+    return RankwiseError(
+        f"`{path}` cannot be made: {os.strerror(error.errno or 0).lower()}", "set TMPDIR to another place"
+    )

@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What a tuner wrote of what it saw and did: a line of JSON an event (tune/events/event_line.hpp writes them)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from rankwise import regular_files
+from rankwise.errors import RankwiseError
+
+FILE_NAME = "events.jsonl"
+What = Literal[
+    "started", "rank_found", "rank_gone", "seen", "proposed", "refused", "applied", "measured", "kept",
+    "undone", "stood_back", "restored", "failed", "stopped",
+]  # fmt: skip
+
+
+class Move(msgspec.Struct, frozen=True):
+    """A process whose threads were put on other processing units; `source` and `to` are lists as Linux writes them."""
+
+    pid: int
+    start: int
+    source: str = msgspec.field(name="from")
+    to: str = ""
+
+
+class Pages(msgspec.Struct, frozen=True):
+    """A process whose pages were moved to a NUMA node."""
+
+    pid: int
+    start: int
+    to_numa: int
+
+
+class Interrupt(msgspec.Struct, frozen=True):
+    """An interrupt that was given other processing units."""
+
+    number: int
+    to: str
+
+
+class Change(msgspec.Struct, frozen=True):
+    """One change of a mapping."""
+
+    moves: list[Move] = []
+    pages: list[Pages] = []
+    interrupts: list[Interrupt] = []
+
+
+class Event(msgspec.Struct, frozen=True):
+    """One line.
+
+    Attributes:
+        monotonic_s: CLOCK_MONOTONIC of the node.
+        unix_s: The same moment in seconds since 1970.
+        what: What it says.
+        group: Ranks that may change places.
+        why: A sentence.
+        ranks: World ranks that it concerns.
+        change: Of what is proposed, applied, kept, undone.
+        estimated_gain: Part of the time that an iteration takes.
+        measured_gain: The same as measured, `gain_low` and `gain_high` its interval at 95 %.
+        rate_per_s: Iterations, calls or seconds of computation a second, by `rate_of`.
+    """
+
+    monotonic_s: float
+    unix_s: float
+    what: What
+    group: str | None = None
+    why: str | None = None
+    ranks: list[int] = []
+    change: Change | None = None
+    estimated_gain: float | None = None
+    measured_gain: float | None = None
+    gain_low: float | None = None
+    gain_high: float | None = None
+    rate_per_s: float | None = None
+    rate_of: str | None = None
+
+
+def read_events(path: Path) -> list[Event]:
+    """All events of a file; a last line that was cut off in the middle is left out.
+
+    Raises:
+        RankwiseError: It cannot be read, or has something else in it.
+    """
+    try:
+        return list(_events(path))
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        raise RankwiseError(f"`{path}` cannot be read: {(error.strerror or str(error)).lower()}") from None
+
+
+def _events(path: Path) -> Iterator[Event]:
+    decoder = msgspec.json.Decoder(Event)
+    lines = regular_files.read_bytes(path).split(b"\n")
+    for number, line in enumerate(lines, 1):
+        if not line or number == len(lines):
+            continue
+        try:
+            yield decoder.decode(line)
+        except (msgspec.DecodeError, RecursionError) as error:
+            what = "" if isinstance(error, RecursionError) else f": {str(error).lower()}"
+            raise RankwiseError(
+                f"`{path}` line {number} is no event of a tuner{what}",
+                "run `rankwise tune -o NAME.tune` again",
+            ) from None

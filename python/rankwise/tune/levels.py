@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What a tuner knows of its node: processing units and what they are part of, and what messages cost between them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rankwise.errors import RankwiseError
+from rankwise.machine.channels import NETWORK, NODE, PACKAGE
+from rankwise.machine.file import load
+from rankwise.machine.link_classes import link_index
+from rankwise.machine.machine import LinkClass, Machine
+from rankwise.machine.topology import NodeTopology
+from rankwise.site_build import source_room
+
+# What two ranks have in common at most, from the widest (tune/decide/levels.hpp), and the channel of their messages.
+CHANNELS = {
+    "network": NETWORK,
+    "node": NODE,
+    "package": PACKAGE,
+    "numa": PACKAGE,
+    "l3": "L3",
+    "l2": "L2",
+    "core": "L1",
+}
+# Tuners have one line for messages of all sizes: its slope is that of messages of this size.
+_LARGE_BYTES = 64 << 10
+_ASSUMED = "archer2"
+
+
+@dataclass(frozen=True)
+class Pu:
+    """A processing unit and the numbers of what it is part of; -1 where there is nothing that it shares."""
+
+    os: int
+    core: int
+    l2: int
+    l3: int
+    numa: int
+    package: int
+
+
+@dataclass(frozen=True)
+class Costs:
+    """What messages and memory cost.
+
+    Attributes:
+        links: Seconds a message and seconds a byte, by level as in `CHANNELS`.
+        memory_bytes_per_s: Of one NUMA node, 0 where not known.
+        core_memory_bytes_per_s: What one core can move, 0 where not known.
+        source: Where they are from.
+    """
+
+    links: tuple[tuple[float, float], ...]
+    memory_bytes_per_s: float
+    core_memory_bytes_per_s: float
+    source: str
+
+
+def pus_of(node: NodeTopology) -> list[Pu]:
+    """All processing units of a node in logical order."""
+    caches = dict(node.caches)
+    nothing = (-1,) * node.cores
+    l2, l3 = caches.get("L2", nothing), caches.get("L3", nothing)
+    return [
+        Pu(os, core, l2[core], l3[core], node.numa_nodes[core], node.packages[core])
+        for core in range(node.cores)
+        for os in node.pus[core]
+    ]
+
+
+def costs_of(path: str | None, node: NodeTopology) -> Costs:
+    """What a machine file says; without one, what is published of ARCHER2, which is said to be assumed.
+
+    Args:
+        path: The machine file.
+        node: This node.
+
+    Raises:
+        RankwiseError: It cannot be read, or has no link class.
+    """
+    if path is not None:
+        machine = load(path)
+        memory, of_core = _memory(machine, node)
+        return Costs(_links(machine), memory, of_core, f"machine file {machine.name}")
+    machine = load(source_room("machines") / f"{_ASSUMED}.machine.toml")
+    return Costs(_links(machine), 0.0, 0.0, f"assumed: no `--machine`, those of {machine.name}")
+
+
+def _links(machine: Machine) -> tuple[tuple[float, float], ...]:
+    if not machine.link_classes:
+        raise RankwiseError(
+            f"machine `{machine.name}` has no link classes",
+            "measure it, for example `rankwise measure -- mpiexec -n 4`",
+        )
+    return tuple(_line(_class_of(machine, channel)) for channel in CHANNELS.values())
+
+
+def _class_of(machine: Machine, channel: str) -> LinkClass:
+    """That of a channel; of channels that the machine has not, the widest it has: no two ranks meet there."""
+    try:
+        return machine.link_classes[link_index(machine, channel)]
+    except RankwiseError:
+        return machine.link_classes[-1]
+
+
+def _line(link: LinkClass) -> tuple[float, float]:
+    """LogGOPS for one message between two ranks: L + 2 o, and G of a large one (formats/loggops.md)."""
+    small = link.segments[0]
+    large = next(
+        each for each in link.segments if each.up_to_bytes is None or each.up_to_bytes >= _LARGE_BYTES
+    )
+    receive = small.o_receive_s or small.o_s
+    return small.L_s.value + small.o_s.value + receive.value, large.G_s_per_byte.value
+
+
+def _memory(machine: Machine, node: NodeTopology) -> tuple[float, float]:
+    numa_nodes = max(1, len(set(node.numa_nodes)))
+    parts = {"numa": 1, "package": max(1, numa_nodes // node.package_count), "node": numa_nodes}
+    for resource in machine.resources:
+        total = resource.total_bytes_per_s()
+        if resource.kind == "memory" and resource.per in parts and total is not None:
+            of_core = resource.per_core_bytes_per_s
+            return total / parts[resource.per], of_core.value if of_core else 0.0
+    return 0.0, 0.0

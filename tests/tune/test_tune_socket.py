@@ -1,0 +1,250 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What a tuner answers on its socket, and that nothing sent there harms it: under sanitizers."""
+
+import os
+import random
+import re
+import shutil
+import socket
+import stat
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from rankwise.errors import RankwiseError
+from rankwise.tune import control
+
+TOP = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(scope="session")
+def program(tmp_path_factory):
+    path = tmp_path_factory.mktemp("serve") / "serve"
+    compiler = shutil.which("c++")
+    if compiler is None:
+        pytest.skip("no C++ compiler")
+    sanitizers = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-g", "-O1"]
+    sources = [Path(__file__).with_name("serve.cpp"), *sorted((TOP / "tune" / "serve").glob("*.cpp"))]
+    includes = [f"-I{TOP / room}" for room in ("tune", "core")]
+    subprocess.run([compiler, "-std=c++20", *sanitizers, *includes, *sources, "-o", path], check=True)
+    return path
+
+
+class Serving:
+    def __init__(self, program, path):
+        self.path = path
+        self.process = subprocess.Popen(
+            [program, path], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+        assert self.process.stdout.readline() == "ready\n", self.process.stderr.read()
+
+    def send(self, data, half_close=False):
+        """All of the answer to some bytes."""
+        with socket.socket(socket.AF_UNIX) as connection:
+            connection.settimeout(10)
+            connection.connect(str(self.path))
+            answer = bytearray()
+            try:
+                connection.sendall(data)
+                if half_close:
+                    connection.shutdown(socket.SHUT_WR)
+                while part := connection.recv(65536):
+                    answer += part
+            except (BrokenPipeError, ConnectionResetError):
+                pass
+            return bytes(answer)
+
+    def stop(self):
+        """End it; returns the longest time that it was busy, in seconds."""
+        control.ask(self.path, "stop")
+        out, err = self.process.communicate(timeout=20)
+        assert (self.process.returncode, err) == (0, "")
+        assert not self.path.exists()
+        return float(out)
+
+    def kill(self):
+        self.process.kill()
+        self.process.communicate()
+
+
+@pytest.fixture
+def serving(program, tmp_path):
+    one = Serving(program, tmp_path / "tune.sock")
+    yield one
+    if one.process.poll() is None:
+        one.stop()
+
+
+def test_status_counts_what_the_events_say(serving):
+    # WHEN its status is asked
+    status = control.status_of(serving.path)
+    # THEN ranks that went count no more, and only the last events are kept
+    assert (status.ranks, status.act, status.daemon) == (3, True, False)
+    assert [(group.ranks, group.rate_per_s, group.rate_of) for group in status.groups] == [
+        (3, 12.5, "iterations")
+    ]
+    assert status.counts["kept"] == 100
+    assert len(status.recent) == 64
+    assert status.rss_bytes > 1 << 20
+    assert status.pid == serving.process.pid
+
+
+def test_the_socket_is_its_users_alone(serving):
+    assert stat.S_IMODE(serving.path.stat().st_mode) == 0o600
+
+
+def test_another_user_gets_no_answer(serving, tmp_path):
+    if os.geteuid() != 0:
+        pytest.skip("only root can ask as another user")
+    # GIVEN a socket that the file system would let anybody connect to
+    for directory in (tmp_path, *tmp_path.parents[:3]):
+        directory.chmod(0o755)
+    serving.path.chmod(0o666)
+    # WHEN another user asks it to stop
+    script = (
+        "import socket; s = socket.socket(socket.AF_UNIX); "
+        f"s.connect({str(serving.path)!r}); s.sendall(b'stop\\n'); print(s.recv(100))"
+    )
+    done = subprocess.run(
+        ["/usr/bin/env", "python3", "-c", script], user=65534, group=65534, capture_output=True, text=True
+    )
+    # THEN the connection was closed without a word, and it goes on
+    assert "stopping" not in done.stdout
+    assert control.status_of(serving.path).ranks == 3
+
+
+METRIC = re.compile(
+    r'^rankwise_tune_[a-z_]+(\{[a-z]+="(?:[^"\\\n]|\\["\\n])*"(,[a-z]+="(?:[^"\\\n]|\\["\\n])*")*\})? [-+.e0-9]+$'
+)
+
+
+def test_metrics_are_prometheus_text(serving):
+    # WHEN metrics are asked for
+    text = control.ask(serving.path, "metrics").decode("ascii")
+    # THEN each line is a sample, or HELP or TYPE of the samples below it
+    described = set()
+    for line in text.splitlines():
+        if line.startswith("# TYPE "):
+            described.add(line.split()[2])
+            assert line.split()[3] in ("counter", "gauge")
+        elif not line.startswith("# HELP "):
+            assert METRIC.match(line), line
+            assert re.split(r"[{ ]", line)[0] in described
+    assert 'rankwise_tune_ranks{group="job \\"1\\"??\\\\"} 3\n' in text
+    assert "rankwise_tune_kept_total 100\n" in text
+
+
+def test_prometheus_may_ask_by_http(serving):
+    # WHEN it is asked as a web server is
+    answer = serving.send(b"GET /metrics HTTP/1.1\r\nHost: x\r\nAccept: */*\r\n\r\n")
+    # THEN the answer is one
+    head, _, body = answer.partition(b"\r\n\r\n")
+    assert head.startswith(b"HTTP/1.1 200 OK\r\n")
+    assert f"Content-Length: {len(body)}".encode() in head
+    assert b"rankwise_tune_ranks" in body
+    assert serving.send(b"GET /etc/passwd HTTP/1.0\r\n\r\n").startswith(b"HTTP/1.1 404 ")
+    assert serving.send(b"POST /metrics HTTP/1.0\r\n\r\n").startswith(b"HTTP/1.1 405 ")
+
+
+def test_a_second_one_refuses_and_the_first_goes_on(serving, program):
+    # WHEN a second one starts at the same path
+    done = subprocess.run([program, serving.path], capture_output=True, text=True)
+    # THEN it says why not
+    assert done.returncode == 1
+    assert "another tuner answers" in done.stderr
+    assert control.status_of(serving.path).ranks == 3
+
+
+def test_a_socket_that_was_left_behind_is_replaced(program, tmp_path):
+    # GIVEN one that was killed
+    first = Serving(program, tmp_path / "tune.sock")
+    first.kill()
+    assert first.path.exists()
+    with pytest.raises(RankwiseError, match="no tuner answers"):
+        control.status_of(first.path)
+    # WHEN another one starts
+    second = Serving(program, first.path)
+    # THEN it answers
+    assert control.status_of(second.path).ranks == 3
+    second.stop()
+
+
+def test_what_is_no_socket_is_left_alone(program, tmp_path):
+    path = tmp_path / "notes"
+    path.write_text("mine")
+    done = subprocess.run([program, path], capture_output=True, text=True)
+    assert "is no socket" in done.stderr
+    assert path.read_text() == "mine"
+
+
+def test_clients_that_say_nothing_are_left_after_a_while(serving):
+    # GIVEN as many silent clients as there may be
+    silent = []
+    for _ in range(16):
+        silent.append(socket.socket(socket.AF_UNIX))
+        silent[-1].connect(str(serving.path))
+    time.sleep(0.2)
+    # THEN one more is not heard
+    assert serving.send(b"status\n") == b""
+    # WHEN they say nothing for a while
+    time.sleep(3.5)
+    # THEN others are
+    assert control.status_of(serving.path).ranks == 3
+    for each in silent:
+        assert each.recv(1) == b""
+        each.close()
+
+
+def test_a_client_that_reads_nothing_holds_nobody_up(serving):
+    # GIVEN clients whose answers do not fit into their sockets, as they ask and never read
+    slow = []
+    for _ in range(8):
+        one = socket.socket(socket.AF_UNIX)
+        one.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
+        one.connect(str(serving.path))
+        one.sendall(b"status\n")
+        slow.append(one)
+    # THEN others get theirs
+    began = time.monotonic()
+    assert control.status_of(serving.path).ranks == 3
+    assert time.monotonic() - began < 2
+    for one in slow:
+        one.close()
+
+
+def hostile_inputs():
+    dice = random.Random(23)
+    words = [
+        b"status",
+        b"metrics",
+        b"stop ",
+        b"GET /metrics HTTP/1.1",
+        b"GET ",
+        b"\r\n",
+        b"\n\n",
+        b"\0",
+        b" ",
+        b"%n%s",
+        b"\xff\xfe",
+    ]
+    yield from (b"", b"\n", b"\0\n", b"status", b"x" * 255 + b"\n", b"x" * 257 + b"\n", b"y" * 1_000_000)
+    yield b"GET /metrics HTTP/1.1\r\n" + b"a: b\r\n" * 100_000
+    yield b"status\nstatus\nstatus\n" * 1000
+    for _ in range(400):
+        yield b"".join(
+            dice.choice([*words, dice.randbytes(dice.randint(0, 40))]) for _ in range(dice.randint(1, 9))
+        )
+
+
+def test_no_input_harms_it(serving):
+    # WHEN it gets all kinds of bytes, in whole and with the end of the connection behind them
+    for data in hostile_inputs():
+        if data.split(b"\n")[0].rstrip(b"\r") == b"stop":
+            continue
+        answer = serving.send(data, half_close=True)
+        assert answer == b"" or answer[:1] in b"{#H"
+    # THEN it is well, and was never busy for long
+    assert control.status_of(serving.path).ranks == 3
+    assert serving.stop() < 0.25

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <string>
+
+#include "serve/status.hpp"
+
+namespace rankwise::tune {
+
+/// @brief JSON, one line: `Status` of python/rankwise/tune/document.py.
+std::string status_json(const Status &status, Seconds now);
+
+/// @brief Prometheus' text format, version 0.0.4.
+std::string metrics_text(const Status &status, Seconds now);
+
+} // namespace rankwise::tune

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <sys/types.h>
+
+#include "serve/status.hpp"
+
+namespace rankwise::tune {
+
+/// @brief Answers on a socket of its user (AF_UNIX, mode 0600): one line asked, one answer, and it is closed.
+///
+/// `status` (JSON), `metrics` (Prometheus' text format), `stop`; `GET /metrics HTTP/1.x` as well. Only this
+/// user and root are answered. Nothing here blocks: who is slow or asks too much is left alone.
+class Server {
+  public:
+    /// @param[in] path the socket; one that is left of a tuner that has ended is replaced. Empty: no server
+    /// @throws Error if something else is there, or somebody listens there
+    explicit Server(std::string path, Identity identity = {});
+    ~Server();
+    Server(const Server &) = delete;
+    Server &operator=(const Server &) = delete;
+
+    /// @return a file to poll for reading
+    int poll_file() const { return poll_; }
+
+    /// @brief Serve whoever can be served now.
+    /// @return true once `stop` was asked for
+    bool handle();
+
+    /// @brief Count an event. @param[in] line the event as JSON; empty: it is not among the recent ones
+    void add(const Event &event, std::string line = {}) { status_.add(event, std::move(line)); }
+
+  private:
+    struct Client {
+        Seconds until = 0;
+        std::string asked, answer;
+        std::size_t written = 0;
+    };
+
+    void listen();
+    void welcome();
+    void read(int file, Client &client);
+    void answer(int file, Client &client);
+    bool write(int file, Client &client);
+    void leave(int file);
+    void watch_time();
+
+    std::string path_;
+    Status status_;
+    int poll_ = -1, listening_ = -1, timer_ = -1;
+    dev_t device_ = 0;
+    ino_t inode_ = 0;
+    std::map<int, Client> clients_;
+    bool stop_ = false;
+};
+
+} // namespace rankwise::tune

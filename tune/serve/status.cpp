@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "serve/status.hpp"
+
+#include <charconv>
+#include <fcntl.h>
+#include <string_view>
+#include <sys/resource.h>
+#include <unistd.h>
+
+namespace rankwise::tune {
+
+namespace {
+
+constexpr std::size_t most_recent = 64;
+
+Seconds seconds(const timeval &time) {
+    return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
+}
+
+/// Second number of /proc/self/statm: pages in memory.
+std::uint64_t resident_pages() {
+    const int file = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+    if (file < 0)
+        return 0;
+    std::array<char, 128> text{};
+    const ssize_t size = read(file, text.data(), text.size());
+    close(file);
+    std::string_view words(text.data(), size > 0 ? static_cast<std::size_t>(size) : 0);
+    words.remove_prefix(std::min(words.find(' '), words.size() - 1) + 1);
+    std::uint64_t pages = 0;
+    std::from_chars(words.data(), words.data() + words.size(), pages);
+    return pages;
+}
+
+} // namespace
+
+void Status::add(const Event &event, std::string line) {
+    if (began == 0)
+        began = event.at;
+    ++counts[event.what];
+    switch (event.what) {
+    case Event::rank_found:
+        ++groups[event.group].ranks;
+        break;
+    case Event::rank_gone:
+        if (const auto group = groups.find(event.group); group != groups.end() && --group->second.ranks <= 0)
+            groups.erase(group);
+        break;
+    case Event::stood_back:
+        stands_back = event.why;
+        break;
+    default:
+        break;
+    }
+    if (const auto group = groups.find(event.group); group != groups.end() && event.rate) {
+        group->second.rate = *event.rate;
+        group->second.rate_of = event.rate_of;
+    }
+    if (line.empty())
+        return;
+    if (recent.size() == most_recent)
+        recent.pop_front();
+    recent.push_back(std::move(line));
+}
+
+std::int64_t Status::ranks() const {
+    std::int64_t sum = 0;
+    for (const auto &[name, group] : groups)
+        sum += group.ranks;
+    return sum;
+}
+
+OwnCost own_cost() {
+    rusage used{};
+    getrusage(RUSAGE_SELF, &used);
+    return {seconds(used.ru_utime) + seconds(used.ru_stime),
+            resident_pages() * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE))};
+}
+
+} // namespace rankwise::tune

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <string>
+
+#include "types.hpp"
+
+namespace rankwise::tune {
+
+inline constexpr std::size_t kinds_of_events = Event::stopped + 1;
+
+/// @brief What a tuner is, for whoever asks.
+struct Identity {
+    bool daemon = false, act = false;
+    std::string costs_from;
+};
+
+/// @brief What a tuner says of itself: numbers built from its events.
+struct Status {
+    Identity identity;
+    Seconds began = 0; ///< of the first event
+    struct Group {
+        std::int64_t ranks = 0;
+        double rate = 0; ///< as last measured, by `rate_of`
+        std::string rate_of;
+    };
+    std::map<std::string, Group> groups; ///< that have ranks
+    std::array<std::uint64_t, kinds_of_events> counts{};
+    std::string stands_back;        ///< why, while it does
+    std::deque<std::string> recent; ///< last events as lines of JSON
+
+    /// @brief Count an event.
+    /// @param[in] line the event as JSON; empty: not kept
+    void add(const Event &event, std::string line);
+
+    std::int64_t ranks() const;
+};
+
+/// @brief What a process has taken of its node.
+struct OwnCost {
+    Seconds cpu = 0;
+    std::uint64_t rss_bytes = 0;
+};
+OwnCost own_cost();
+
+} // namespace rankwise::tune
