@@ -241,6 +241,11 @@ struct Tuner::State {
             return true;
         const double worth = group.acting ? policy.end_below : policy.begin_above;
         Decision decision = decide(observation, node, group.allowed, worth);
+        if (policy.move_interrupts) {
+            std::optional<Proposal> interrupt = decide_interrupt(observation, node, group.allowed, nobodys());
+            if (interrupt && (!decision.proposal || interrupt->gain >= decision.proposal->gain))
+                decision.proposal = std::move(interrupt);
+        }
         if (!decision.proposal) {
             group.acting = false;
             if (!decision.refused.empty())
@@ -269,6 +274,16 @@ struct Tuner::State {
         }
         start({name, proposal.change, proposal.gain, proposal.ranks, {}, {}}, proposal.mapping);
         return true;
+    }
+
+    /// Units that no rank of any group has.
+    PuSet nobodys() const {
+        PuSet units;
+        for (const Pu &pu : node.pus)
+            units.set(static_cast<std::size_t>(pu.os));
+        for (const auto &[name, group] : groups)
+            units &= ~group.allowed;
+        return units;
     }
 
     void start(Attempt attempt, Mapping mapping) {

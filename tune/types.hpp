@@ -89,6 +89,8 @@ struct PuSample {
     Seconds busy = 0;      ///< all but idle, iowait, steal
     Seconds interrupt = 0; ///< of this, irq and softirq
     std::uint64_t interrupts = 0;
+    std::int32_t line =
+        -1;           ///< the device's interrupt that came here most since the last look; -1 if none came
     double clock = 1; ///< current clock by highest, 1 where it cannot be read
 };
 

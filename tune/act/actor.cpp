@@ -21,13 +21,15 @@ std::string Actor::apply_interrupts(const std::vector<Change::Interrupt> &interr
         if (!may_move_interrupts_) {
             return name + " may not be moved: `--irq` allows it";
         }
-        if (!mask || interrupt.to.none()) {
+        const auto known = content_.interrupts.find(interrupt.number);
+        if (!mask || (interrupt.to.none() && known == content_.interrupts.end())) {
             return name + " is not there, or is to go nowhere";
         }
-        InterruptEntry entry{
-            .number = interrupt.number, .original = *mask, .before = *mask, .after = interrupt.to};
-        if (const auto known = content_.interrupts.find(interrupt.number);
-            known != content_.interrupts.end()) {
+        InterruptEntry entry{.number = interrupt.number,
+                             .original = *mask,
+                             .before = *mask,
+                             .after = interrupt.to.any() ? interrupt.to : known->second.original};
+        if (known != content_.interrupts.end()) {
             if (*mask != known->second.after) {
                 return "the affinity of " + name + " was changed by another process";
             }

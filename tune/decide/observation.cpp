@@ -123,6 +123,7 @@ std::vector<Observation> observe(const Sample &before, const Sample &after) {
         PuLoad load;
         load.online = now.online;
         load.clock = now.clock;
+        load.line = now.line;
         if (then != before.pus.end() && now.online && then->online) {
             load.interrupts = share(now.interrupt - then->interrupt, length);
             const double busy = share(now.busy - then->busy, length) - load.interrupts;

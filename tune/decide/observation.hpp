@@ -32,6 +32,7 @@ struct PuLoad {
     double others = 0;     ///< used by neither ranks nor interrupts
     double clock = 1;      ///< by the highest
     bool online = true;
+    std::int32_t line = -1; ///< the device's interrupt that comes here most
 
     /// What ranks get of it, by a core at its highest clock that nobody else uses.
     double capability() const;

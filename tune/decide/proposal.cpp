@@ -112,6 +112,78 @@ std::string list_text(const PuSet &pus) {
     return text;
 }
 
+std::optional<Proposal> decide_interrupt(const Observation &observation, const Node &node,
+                                         const PuSet &allowed, const PuSet &free) {
+    Problem problem = make_problem(observation, node, allowed);
+    if (!problem.refused.empty() || !problem.bound)
+        return std::nullopt;
+    const auto time = [&] {
+        return TimeEstimate(problem.hierarchy, problem.matrix, problem.loads,
+                            placement::make_placement(problem.current, problem.hierarchy.count()))
+            .value();
+    };
+    // The rank that loses most.
+    std::size_t most = 0;
+    double lost = 0;
+    for (std::size_t rank = 0; rank < problem.current.size(); ++rank) {
+        const PuSet &units = problem.slots[static_cast<std::size_t>(problem.current[rank])];
+        const PuLoad &load = observation.pus.at(static_cast<std::int32_t>(units._Find_first()));
+        if (const double here = load.interrupts * problem.loads.computation[rank];
+            load.line >= 0 && here > lost) {
+            lost = here;
+            most = rank;
+        }
+    }
+    if (lost <= 0)
+        return std::nullopt;
+    const auto from = static_cast<std::size_t>(problem.current[most]);
+    const auto unit = static_cast<std::int32_t>(problem.slots[from]._Find_first());
+    const PuLoad &load = observation.pus.at(unit);
+    const double before = time();
+    problem.loads.capability[from] += load.interrupts / static_cast<double>(problem.slots[from].count());
+    double least = before;
+    std::int32_t best = -1;
+    for (const Pu &pu : node.pus) {
+        const auto at = observation.pus.find(pu.os);
+        if (pu.os == unit || at == observation.pus.end() || !at->second.online)
+            continue;
+        const auto slot = std::find_if(problem.slots.begin(), problem.slots.end(), [&](const PuSet &units) {
+            return units.test(static_cast<std::size_t>(pu.os));
+        });
+        if (slot == problem.slots.end() && !free.test(static_cast<std::size_t>(pu.os)))
+            continue; // another group's
+        double after = 0;
+        if (slot == problem.slots.end())
+            after = time();
+        else {
+            double &capability =
+                problem.loads.capability[static_cast<std::size_t>(slot - problem.slots.begin())];
+            const double had = capability;
+            capability = std::max(had - load.interrupts / static_cast<double>(slot->count()), 0.05);
+            after = time();
+            capability = had;
+        }
+        if (after < least) {
+            least = after;
+            best = pu.os;
+        }
+    }
+    if (best < 0)
+        return std::nullopt;
+    Proposal proposal;
+    PuSet to;
+    to.set(static_cast<std::size_t>(best));
+    proposal.change.interrupts.push_back({load.line, to});
+    for (const RankLoad &rank : observation.ranks)
+        proposal.mapping.push_back(rank.mask);
+    proposal.gain = std::clamp(gain_of(before, least), 0.0, 0.99);
+    proposal.ranks = {observation.ranks[most].rank};
+    proposal.why = named(observation.ranks[most]) + " computes on PU " + std::to_string(unit) +
+                   ", of which interrupts take " + percent(load.interrupts) + "; PU " + std::to_string(best) +
+                   " can serve interrupt " + std::to_string(load.line);
+    return proposal;
+}
+
 Change change_to(const Observation &observation, const Mapping &mapping) {
     Change change;
     for (std::size_t rank = 0; rank < mapping.size(); ++rank)

@@ -38,6 +38,13 @@ struct Decision {
 /// @param[in] worth a single exchange is proposed if it gains so much
 Decision decide(const Observation &observation, const Node &node, const PuSet &allowed, double worth);
 
+/// @brief The interrupt of a device that is better served by another unit than by that of a rank which
+/// computes, as the same estimate says; units without a rank are in question, too.
+///
+/// @param[in] free of any rank of the node
+std::optional<Proposal> decide_interrupt(const Observation &observation, const Node &node,
+                                         const PuSet &allowed, const PuSet &free);
+
 /// @return `0,1,2`
 std::string list_text(const PuSet &pus);
 

@@ -31,6 +31,8 @@ Change inverse(const Change &change) {
     Change back;
     for (const RankMove &move : change.moves)
         back.moves.push_back({move.process, move.to, move.from});
+    for (const Change::Interrupt &interrupt : change.interrupts)
+        back.interrupts.push_back({interrupt.number, {}});
     return back;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "observe/pus.hpp"
 
+#include <algorithm>
 #include <array>
 #include <unistd.h>
 
@@ -44,8 +45,8 @@ void parse_pu_times(std::string_view stat, double clock_tick_s, const std::vecto
     }
 }
 
-void parse_interrupts(std::string_view interrupts, const std::vector<int> &index,
-                      std::vector<PuSample> &pus) {
+void parse_interrupts(std::string_view interrupts, const std::vector<int> &index, std::vector<PuSample> &pus,
+                      InterruptCounts &before) {
     constexpr std::string_view upper = "CPU";
     std::vector<PuSample *> columns; // of CPUs that are online
     auto head = next_line(interrupts);
@@ -53,14 +54,18 @@ void parse_interrupts(std::string_view interrupts, const std::vector<int> &index
         columns.push_back(unit_of(word.substr(upper.size()), index, pus));
         if (columns.back() != nullptr) {
             columns.back()->interrupts = 0;
+            columns.back()->line = -1;
         }
     }
+    std::vector<std::uint64_t> most(pus.size());
     while (!interrupts.empty()) {
         auto line = next_line(interrupts);
         const auto name = next_word(line);
-        if (name.empty() || name[0] < '0' || name[0] > '9') {
+        const auto number = as_number(name.substr(0, name.find(':')));
+        if (!number) {
             continue;
         }
+        const auto [known, is_new] = before.try_emplace(static_cast<std::int32_t>(*number), pus.size());
         for (auto *const column : columns) {
             const auto count = as_number(next_word(line));
             if (!count) {
@@ -68,6 +73,13 @@ void parse_interrupts(std::string_view interrupts, const std::vector<int> &index
             }
             if (column != nullptr) {
                 column->interrupts += *count;
+                const auto unit = static_cast<std::size_t>(column - pus.data());
+                const auto came = *count - std::min(*count, known->second[unit]);
+                known->second[unit] = *count;
+                if (!is_new && came > most[unit]) {
+                    most[unit] = came;
+                    column->line = known->first;
+                }
             }
         }
     }
@@ -108,7 +120,7 @@ const std::vector<PuSample> &PuReader::read(Text &text) {
     }
     auto began = tick_moment().at;
     if (interrupts_due_.due(began) && interrupts_.read(text)) {
-        parse_interrupts(text.view(), index_, pus_);
+        parse_interrupts(text.view(), index_, pus_, counts_);
         interrupts_due_.done(began, tick_moment().at);
     }
     began = tick_moment().at;

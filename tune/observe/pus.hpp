@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,6 +12,9 @@
 
 namespace rankwise::tune {
 
+/// @brief By number of an interrupt, how often it came to each unit.
+using InterruptCounts = std::map<std::int32_t, std::vector<std::uint64_t>>;
+
 /// @brief Put times of a /proc/stat into the units; those it does not name are offline and keep their counts.
 /// @param[in] index of a unit in `pus` by OS number, -1: not asked for
 void parse_pu_times(std::string_view stat, double clock_tick_s, const std::vector<int> &index,
@@ -18,7 +22,16 @@ void parse_pu_times(std::string_view stat, double clock_tick_s, const std::vecto
 
 /// @brief Put interrupts of devices of a /proc/interrupts into the units: those of a number. Timers and what
 /// cores send each other come with load, and say nothing of where a device is served.
-void parse_interrupts(std::string_view interrupts, const std::vector<int> &index, std::vector<PuSample> &pus);
+/// @param[in,out] before counts of the last look, which these take the place of
+void parse_interrupts(std::string_view interrupts, const std::vector<int> &index, std::vector<PuSample> &pus,
+                      InterruptCounts &before);
+
+/// @brief Of a first look.
+inline void parse_interrupts(std::string_view interrupts, const std::vector<int> &index,
+                             std::vector<PuSample> &pus) {
+    InterruptCounts none;
+    parse_interrupts(interrupts, index, pus, none);
+}
 
 /// @brief Processing units: /proc/stat, /proc/interrupts, cpufreq.
 class PuReader {
@@ -34,6 +47,7 @@ class PuReader {
     std::vector<PuSample> pus_;
     std::vector<int> index_ = std::vector<int>(most_pus, -1);
     KeptFile stat_, interrupts_;
+    InterruptCounts counts_;
     std::vector<KeptFile> clocks_;
     std::vector<double> highest_; ///< clock, in kHz; 0 where it cannot be read
     Seldom interrupts_due_{0}, clocks_due_{5};
