@@ -28,8 +28,8 @@ STREAMED = 8.0
 
 PAPER = {"2 on a chip": 0.7, "4 in a node": 0.6, "8 on 2 nodes": 0.5, "16 on 4 nodes": 0.5}
 _LACKS = (
-    "how many operations the paper's program does on a number is not in it; two are taken, and the outcome turns on "
-    "that: with four tiles save 75, 42, 42 and 42 %, with one 84, 61, 61 and 61 %"
+    "how many operations the paper's program does on a number is not in it; two are taken: with four tiles save "
+    "75, 48, 48 and 48 %, with one 82, 53, 53 and 53 %"
 )
 
 
