@@ -18,6 +18,7 @@ from rankwise.record.manifest import json_schema as recording_schema
 from rankwise.report.data import json_schema as report_schema
 from rankwise.study.result import json_schema as study_schema
 from rankwise.study.result import list_json_schema as studies_schema
+from rankwise.tune.document import json_schema as tune_schema
 
 SCHEMAS = {
     "comparison.schema.json": comparison_schema,
@@ -30,6 +31,7 @@ SCHEMAS = {
     "scaling.schema.json": scaling_schema,
     "studies.schema.json": studies_schema,
     "study.schema.json": study_schema,
+    "tune.schema.json": tune_schema,
     "validation.schema.json": validation_schema,
 }
 

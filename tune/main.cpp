@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // `rankwise-tuned PLAN`: tunes the ranks of this node until they end, or it is told to stop.
 // `rankwise-tuned --recover STATE`: gives back what a tuner that was killed has left.
+// `rankwise-tuned --movers`: names what else moves processes or interrupts here.
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -17,6 +18,7 @@
 #include "events/event_file.hpp"
 #include "events/event_line.hpp"
 #include "linux_system.hpp"
+#include "observe/movers.hpp"
 #include "plan/plan.hpp"
 #include "serve/server.hpp"
 
@@ -121,8 +123,15 @@ int run(int argc, char **argv) {
     if (argc == 3 && std::string_view(argv[1]) == "--recover") {
         return recover(argv[2]);
     }
+    if (argc == 2 && std::string_view(argv[1]) == "--movers") {
+        Text text;
+        for (const auto &mover : find_movers(text, "/proc", "/sys", {})) {
+            std::printf("%s\n", mover.c_str());
+        }
+        return 0;
+    }
     if (argc != 2 || argv[1][0] == '-') {
-        std::fputs("usage: rankwise-tuned PLAN | --recover STATE\n", stderr);
+        std::fputs("usage: rankwise-tuned PLAN | --recover STATE | --movers\n", stderr);
         return 2;
     }
     const auto plan = read_plan(argv[1]);

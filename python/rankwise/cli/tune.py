@@ -132,7 +132,9 @@ def _lines(job: TunedJob, ended: Ended, args: argparse.Namespace) -> list[str]:
             lines.append(decision_line(best))
     if job.recording is not None:
         said = tell(job.recording, ended, args.quiet)
-        return lines[: MOST_LINES - len(said[-2:])] + said[-2:]
+        # What was written first, what to do next last.
+        said = [*said[:1], *said[1:][-1:]]
+        return lines[: MOST_LINES - len(said)] + said
     if job.output is not None and not args.quiet:
         lines.append(f"next: rankwise tune show {quote(str(job.output))}")
     return lines

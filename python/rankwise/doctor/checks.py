@@ -127,4 +127,12 @@ def _lab() -> Iterator[Check]:
     yield _tried("lab", "lab", attempt)
 
 
-_SECTIONS = (_recorder, _launchers, _compiler, _hwloc, _kernel, _lab)
+def _tune() -> Iterator[Check]:
+    from rankwise.doctor import tuning
+
+    yield _tried("tuner", "tune", tuning.tuner)
+    yield _tried("masks", "tune: ranks on other cores", tuning.masks)
+    yield _tried("movers", "tune: two that move ranks would fight", tuning.movers)
+
+
+_SECTIONS = (_recorder, _launchers, _compiler, _hwloc, _kernel, _lab, _tune)

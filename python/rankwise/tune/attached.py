@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from rankwise.errors import RankwiseError
-from rankwise.scratch import remove_scratch
 from rankwise.tune import directories
 from rankwise.tune.document import Tuner, tuner_of
 from rankwise.tune.events import FILE_NAME, read_events
@@ -47,11 +46,10 @@ def tune_processes(
     """
     check_processes(pids, os.geteuid())
     pus, costs = this_node(machine)
-    state = directories.new_state(os.getpid())
     kept = claim(output, force) if output is not None else None
-    scratch = directories.pages_directory(Path(state))
+    state = directories.new_state(os.getpid())
     try:
-        directory = kept or scratch
+        directory = kept or state
         plan = Plan(
             pus=pus,
             costs=costs,
@@ -71,7 +69,6 @@ def tune_processes(
             write_summary(kept, done)
         return done
     finally:
-        remove_scratch(scratch)
         directories.remove_state(state, directories.GUARD_S)
 
 

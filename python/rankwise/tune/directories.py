@@ -112,13 +112,13 @@ def shared_directory(path: Path) -> Path:
     )
 
 
-def pages_directory(parent: Path | None = None) -> Path:
+def pages_directory() -> Path:
     """A new directory for the pages of one job, in the node's memory; `scratch.remove_scratch` removes it.
 
     Raises:
         RankwiseError: It cannot be made.
     """
-    parent = parent or (IN_MEMORY if os.access(IN_MEMORY, os.W_OK) else Path(tempfile.gettempdir()))
+    parent = IN_MEMORY if os.access(IN_MEMORY, os.W_OK) else Path(tempfile.gettempdir())
     try:
         return make_scratch(parent, f"rankwise-tune-{os.geteuid()}-")
     except OSError as error:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import shutil
 import socket
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -21,7 +22,7 @@ from rankwise.scratch import remove_scratch
 from rankwise.tune import directories
 from rankwise.tune.document import Tuner, tuner_of
 from rankwise.tune.events import FILE_NAME, read_events
-from rankwise.tune.output import OUTPUT_ENTRIES, claim, write_summary
+from rankwise.tune.output import claim, remove_empty, write_summary
 from rankwise.tune.plan import Plan, this_node
 from rankwise.tune.preload import tune_environment
 from rankwise.tune.tuner_process import TunerProcess
@@ -115,11 +116,15 @@ def prepare(words: list[str], asked: Asked) -> TunedJob:
     mpi = mpi_of_line(line, programs, asked.flavour)
     library = mpi.path or expected_library(line, programs, asked.flavour)
     pus, costs = this_node(asked.machine)
-    state = directories.new_state(os.getpid())
-    output = claim(asked.output, asked.force) if asked.output is not None else None
-    scratch = directories.pages_directory()
-    recording = None
-    try:
+    with ExitStack() as undo:
+        output = None
+        if asked.output is not None:
+            output = claim(asked.output, asked.force)
+            undo.callback(remove_empty, output)
+        scratch = directories.pages_directory()
+        undo.callback(remove_scratch, scratch)
+        state = directories.new_state(os.getpid())
+        undo.callback(shutil.rmtree, state, ignore_errors=True)
         kept = output or scratch
         pages = scratch / "pages"
         pages.mkdir(mode=0o700)
@@ -135,18 +140,13 @@ def prepare(words: list[str], asked: Asked) -> TunedJob:
             events=kept.resolve() / FILE_NAME,
         )
         plan.write(kept / "plan")
+        recording = None
         if asked.record is not None:
             recording = _recording(words, launch, asked)
+            undo.callback(recording_run.abandon, recording)
             launch = recording.launch
         tuner = TunerProcess(kept / "plan", plan.socket, kept / "log")
-    except BaseException:
-        if recording is not None:
-            recording_run.abandon(recording)
-        remove_scratch(scratch)
-        shutil.rmtree(state, ignore_errors=True)
-        if output is not None:
-            _remove_empty(output)
-        raise
+        undo.pop_all()
     return TunedJob(line, launch, tuner, kept, scratch, state, output, recording)
 
 
@@ -181,9 +181,3 @@ def refuse_other_hosts(line: LaunchLine) -> None:
             "start it on one host, or let each node's daemon tune it (`rankwise tune --daemon`)",
             status=125,
         )
-
-
-def _remove_empty(output: Path) -> None:
-    for name in OUTPUT_ENTRIES:
-        (output / name).unlink(missing_ok=True)
-    output.rmdir()

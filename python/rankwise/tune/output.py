@@ -56,6 +56,13 @@ def claim(name: str, force: bool) -> Path:
     return path
 
 
+def remove_empty(path: Path) -> None:
+    """Remove the directory of a run that did not start."""
+    for name in OUTPUT_ENTRIES:
+        (path / name).unlink(missing_ok=True)
+    path.rmdir()
+
+
 def write_summary(path: Path, tuner: Tuner) -> None:
     """Write summary.json, schema `rankwise.tune/1`.
 

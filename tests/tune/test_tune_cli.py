@@ -1,0 +1,275 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`rankwise tune` as users type it: the program's streams and status are its own, and nothing stays changed."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from rankwise.errors import RankwiseError
+from rankwise.locks import is_held
+from rankwise.tune.attached import check_processes
+from rankwise.tune.job import refuse_other_hosts
+
+RANKWISE = Path(sys.executable).parent / "rankwise"
+
+
+@pytest.fixture
+def here(tmp_path):
+    """An environment in which tuners of this test are found by nobody else."""
+    (tmp_path / "run").mkdir(mode=0o700)
+    return {"XDG_RUNTIME_DIR": str(tmp_path / "run")}
+
+
+def tune(words, environment, **options):
+    return subprocess.run(
+        [RANKWISE, "tune", *map(str, words)],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        stdin=subprocess.DEVNULL,
+        **options,
+    )
+
+
+def left_over(tmp_path):
+    """Directories of tuners that are still there."""
+    return [path.name for path in (tmp_path / "run").glob("rankwise/*")]
+
+
+def affinity_of(pid):
+    return {int(task): os.sched_getaffinity(int(task)) for task in os.listdir(f"/proc/{pid}/task")}
+
+
+@pytest.fixture
+def spinning():
+    """Two processes that compute, to be tuned by number."""
+    started = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(2)]
+    yield [process.pid for process in started]
+    for process in started:
+        process.kill()
+        process.wait()
+
+
+def test_the_programs_streams_and_status_are_its_own(mpi, compiled, tmp_path, here):
+    # GIVEN a program that says something and ends with a status of its own
+    program = compiled(mpi, "uneven.c")
+    # WHEN it runs under tune
+    done = tune(
+        ["-o", tmp_path / "a.tune", "--", *mpi.launch(2, program, "3", "7")], mpi.environment() | here
+    )
+    # THEN stdout and status are the program's
+    assert re.fullmatch(r"changes \d+\n", done.stdout)
+    assert done.returncode == 7
+    # AND Rankwise says at most three lines, each marked
+    ours = [line for line in done.stderr.splitlines() if line.startswith("rankwise:")]
+    assert 1 <= len(ours) <= 3
+    assert ours[-1] == f"rankwise: next: rankwise tune show {tmp_path / 'a.tune'}"
+    # AND its ranks were found, and what is kept has the schema
+    summary = json.loads((tmp_path / "a.tune" / "summary.json").read_text())
+    assert summary["schema"] == "rankwise.tune/1"
+    events = [json.loads(line) for line in (tmp_path / "a.tune" / "events.jsonl").read_text().splitlines()]
+    found = sorted(rank for event in events if event["what"] == "rank_found" for rank in event["ranks"])
+    assert found == [0, 1]
+    assert events[-1]["what"] == "stopped"
+    assert left_over(tmp_path) == []
+
+
+def test_a_dry_run_changes_no_mask(mpi, compiled, tmp_path, here):
+    program = compiled(mpi, "uneven.c")
+    words = ["--dry-run", "-o", tmp_path / "a.tune", "--", *mpi.launch(2, program, "3")]
+    # WHEN a program that looks at its own mask all the time runs
+    done = tune(words, mpi.environment() | here)
+    # THEN it never changed, and what would have been done is shown
+    assert (done.returncode, done.stdout) == (0, "changes 0\n")
+    shown = tune(["show", tmp_path / "a.tune"], os.environ | here)
+    assert shown.returncode == 0
+    assert re.match(r"nothing was changed|nothing was to be gained", shown.stdout)
+    assert max(map(len, shown.stdout.splitlines())) <= 80
+    document = json.loads(tune(["show", tmp_path / "a.tune", "--json"], os.environ | here).stdout)
+    assert {each["became"] for each in document["tuners"][0]["decisions"]} <= {"proposed"}
+
+
+def test_status_and_stop_reach_a_tuner_that_runs(mpi, compiled, tmp_path, here):
+    program = compiled(mpi, "uneven.c")
+    job = subprocess.Popen(
+        [RANKWISE, "tune", "--", *mpi.launch(2, program, "6")],
+        env=mpi.environment() | here, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    try:
+        # WHEN its status is asked while its ranks run
+        for _ in range(100):
+            asked = tune(["status", "--json"], os.environ | here)
+            if asked.returncode == 0 and json.loads(asked.stdout)["tuners"][0]["status"]["ranks"] == 2:
+                break
+            time.sleep(0.1)
+        # THEN it names them
+        status = json.loads(asked.stdout)["tuners"][0]["status"]
+        assert (status["ranks"], status["act"], status["daemon"]) == (2, True, False)
+        assert status["rss_bytes"] < 30e6
+        assert "ranks      2" in tune(["status"], os.environ | here).stdout
+        # AND it ends when it is asked to; the program goes on
+        assert tune(["stop"], os.environ | here).returncode == 0
+        out, err = job.communicate(timeout=60)
+        assert out.startswith("changes ")
+        assert job.returncode == 0, err
+    finally:
+        job.kill()
+        job.communicate()
+
+
+def test_no_tuner_is_said(here):
+    done = tune(["status"], os.environ | here)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "no tuner of this user runs" in done.stderr
+
+
+def test_ctrl_c_ends_the_program_and_leaves_nothing(mpi, compiled, tmp_path, here):
+    program = compiled(mpi, "uneven.c")
+    job = subprocess.Popen(
+        [RANKWISE, "tune", "--", *mpi.launch(2, program, "60")],
+        env=mpi.environment() | here, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        start_new_session=True,
+    )  # fmt: skip
+    time.sleep(4)
+    # WHEN the terminal sends SIGINT to all of its group
+    os.killpg(job.pid, signal.SIGINT)
+    job.communicate(timeout=60)
+    # THEN it has ended as an interrupted command does, and its tuner too
+    assert job.returncode in (130, -signal.SIGINT)
+    assert left_over(tmp_path) == []
+
+
+def test_what_cannot_be_started_is_ours(mpi, compiled, tmp_path, here):
+    program = compiled(mpi, "uneven.c")
+    environment = os.environ | here
+    assert tune(["--", tmp_path / "absent"], environment).returncode == 127
+    assert tune(["--bogus", "--", program], environment).returncode == 125
+    assert tune([], environment).returncode == 125
+    done = tune(["--json", "--", program], environment)
+    assert (done.returncode, "stdout is the program's alone" in done.stderr) == (125, True)
+    (tmp_path / "mine").write_text("mine")
+    done = tune(["-o", tmp_path / "mine", "-f", "--", program], environment)
+    assert (done.returncode, (tmp_path / "mine").read_text()) == (125, "mine")
+    assert left_over(tmp_path) == []
+
+
+def test_a_recording_has_the_decisions(mpi, compiled, tmp_path, here):
+    program = compiled(mpi, "uneven.c")
+    # WHEN a run is tuned and recorded
+    words = ["--record", tmp_path / "a.rw", "--", *mpi.launch(2, program, "3")]
+    done = tune(words, mpi.environment() | here)
+    # THEN there is a recording of both ranks, and events of the tuner in it
+    assert done.returncode == 0
+    assert "2 ranks" in done.stderr
+    shown = tune(["show", tmp_path / "a.rw", "--json"], os.environ | here)
+    assert json.loads(shown.stdout)["tuners"][0]["began_unix_s"] > 1e9
+
+
+def test_processes_that_run_get_their_masks_back(spinning, tmp_path, here):
+    before = [affinity_of(pid) for pid in spinning]
+    # WHEN they are tuned by number, for a while
+    job = subprocess.Popen(
+        [RANKWISE, "tune", "--pid", *map(str, spinning), "--json"],
+        env=os.environ | here, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    time.sleep(5)
+    job.send_signal(signal.SIGINT)
+    out, err = job.communicate(timeout=60)
+    # THEN their masks are what they were
+    assert job.returncode == 0, err
+    assert json.loads(out)["schema"] == "rankwise.tune/1"
+    assert [affinity_of(pid) for pid in spinning] == before
+    assert left_over(tmp_path) == []
+
+
+def test_tuning_processes_ends_with_them(here):
+    process = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(3)"])
+    # WHEN a process that is tuned ends
+    done = tune(["--pid", process.pid, "--dry-run"], os.environ | here)
+    process.wait()
+    # THEN so does the tuner
+    assert done.returncode == 0
+    assert "nothing was to be gained" in done.stdout
+
+
+def test_bad_processes_are_refused(here):
+    # GIVEN numbers that are none, of a thread, of the kernel, of one that has ended
+    ended = subprocess.Popen(["true"])
+    time.sleep(0.5)
+    for number, why in (
+        (0, "no process"),
+        (-5, "no process"),
+        (2**31 - 1, "no process"),
+        (ended.pid, "has ended"),
+    ):
+        with pytest.raises(RankwiseError, match=why):
+            check_processes([number], os.geteuid())
+    ended.wait()
+    done = tune(["--pid", "x"], os.environ | here)
+    assert (done.returncode, done.stdout) == (2, "")
+
+
+def test_another_users_process_is_refused():
+    if os.geteuid() != 0:
+        pytest.skip("only root can start a process of another user")
+    # GIVEN a process of nobody
+    process = subprocess.Popen(["sleep", "60"], user=65534)
+    try:
+        # THEN another user may not tune it, root may
+        with pytest.raises(RankwiseError, match=f"process `{process.pid}` is `nobody`'s"):
+            check_processes([process.pid], 1234)
+        check_processes([process.pid], 0)
+    finally:
+        process.kill()
+        process.wait()
+
+
+def test_jobs_on_several_hosts_are_refused(monkeypatch):
+    from rankwise.launchers.line import Launcher, LaunchLine, Option, Segment
+
+    def line(hosts):
+        option = Option("hosts", (hosts,), ("-hosts", hosts))
+        return LaunchLine(Launcher("hydra", "mpiexec"), (Segment((option,), "./app", (), 2),))
+
+    # GIVEN lines with hosts
+    monkeypatch.delenv("SLURM_JOB_NODELIST", raising=False)
+    refuse_other_hosts(line(f"localhost,{os.uname().nodename}"))
+    with pytest.raises(RankwiseError, match="ranks on `n02`"):
+        refuse_other_hosts(line("localhost,n02"))
+    # AND an allocation that the line says nothing of
+    monkeypatch.setenv("SLURM_JOB_NODELIST", "n[01-02]")
+    with pytest.raises(RankwiseError, match="ranks on `n01`"):
+        refuse_other_hosts(LaunchLine(Launcher("srun", "srun"), (Segment((), "./app", (), 2),)))
+
+
+def test_a_killed_command_leaves_no_changed_mask(spinning, tmp_path, here):
+    before = [affinity_of(pid) for pid in spinning]
+    job = subprocess.Popen(
+        [RANKWISE, "tune", "--pid", *map(str, spinning)],
+        env=os.environ | here, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    time.sleep(4)
+    # WHEN the command is killed
+    job.kill()
+    job.wait()
+    (state,) = (tmp_path / "run" / "rankwise").iterdir()
+    for _ in range(100):
+        if not is_held(state / "lock"):
+            break
+        time.sleep(0.05)
+    # THEN its tuner and guard have ended, and masks are what they were
+    assert not is_held(state / "lock")
+    assert [affinity_of(pid) for pid in spinning] == before
+    # AND the next one removes what is left
+    process = subprocess.Popen(["sleep", "2"])
+    tune(["--pid", process.pid, "--dry-run"], os.environ | here)
+    process.wait()
+    assert left_over(tmp_path) == []
