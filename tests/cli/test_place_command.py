@@ -74,7 +74,7 @@ def test_the_line_is_a_result_and_the_next_command_knows_machine_and_hosts(place
 def test_a_machine_with_too_few_cores_is_refused_with_the_line(place, capsys):
     text = MACHINE.read_text().replace("count = 4", "count = 1")
     Path("small.machine.toml").write_text(
-        text.replace("package:2 l2:1 core:2 pu:1(indexes=0,2,1,3)", "core:2")
+        text.replace("package:2 l2:1(size=4194304) core:2 pu:1(indexes=0,2,1,3)", "core:2")
     )
     assert place("-m", "small.machine.toml") == 1
     line = 1 + text.split("\n").index("count = 1")

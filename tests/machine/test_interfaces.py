@@ -77,6 +77,14 @@ def test_nearest_of_numa_nodes_is_at_the_rank_s_else_in_its_package_else_any():
     assert numbers(several(per="numa", at=(1, 2)), (0, 0), (0, 2), (0, 4), (0, 6))[0] == [0, 0, 1, 1]
 
 
+def test_an_interface_at_another_numa_node_of_the_package_is_far():
+    # GIVEN interfaces at NUMA nodes 0 and 1 of one package, and ranks that take them in turn
+    found, is_far = numbers(several("round-robin", per="numa"), (0, 0), (0, 1), (0, 2), (0, 3))
+    assert found == [0, 1, 0, 1]
+    # THEN those are far whose interface is at the other NUMA node
+    assert is_far == [False, True, True, False]
+
+
 def test_ranks_that_are_as_near_to_several_take_turns_node_by_node():
     four = several(at=(0, 0, 1, 1))
     assert numbers(four, (0, 0), (0, 4), (0, 1), (1, 1), (0, 2), (1, 5))[0] == [0, 2, 1, 0, 0, 2]

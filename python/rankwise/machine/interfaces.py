@@ -31,7 +31,8 @@ class Interfaces(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True,
             `block`, the first ranks of the node the first one and so on.
         striped_from_bytes: Messages of at least this size are cut over several interfaces; without it, none is.
         striped_over: Over how many: the rank's own one and those that follow; all without it.
-        far_s: Latency that an interface of another package adds at the end of its rank; 0 without it.
+        far_s: Latency that an interface of another package, or NUMA node as `per` says, adds at the end of its rank; 0
+            without it.
     """
 
     per: Near
@@ -88,7 +89,7 @@ class OwnInterfaces:
 
     Attributes:
         number: Of each rank, from 0.
-        is_far: Of each rank, whether that is at another package than the rank.
+        is_far: Of each rank, whether that is at another package, or NUMA node as `per` says, than the rank.
     """
 
     number: np.ndarray
@@ -111,9 +112,8 @@ def own_interfaces(interfaces: Interfaces, topology: Topology, placement: Placem
     members = np.zeros((len(sets), len(interfaces.at)), dtype=np.int64)
     for near, each in sets.items():
         members[each, : len(near)] = near
-    packages_at = np.array([[_package_of(interfaces, node, one) for one in interfaces.at] for node in kinds])
     near_of = _of_ranks(placement, kind, [[sets[near] for near in of] for of in nearest])
-    package = _of_ranks(placement, kind, [node.packages for node in kinds])
+    where = _of_ranks(placement, kind, [_objects(interfaces, node) for node in kinds])
     count = len(interfaces.at)
     if interfaces.use == "nearest":
         turn = _turns(placement.node * len(sets) + near_of)
@@ -122,7 +122,7 @@ def own_interfaces(interfaces: Interfaces, topology: Topology, placement: Placem
         number = _turns(placement.node) % count
     else:
         number = _turns(placement.node) * count // np.bincount(placement.node)[placement.node]
-    return OwnInterfaces(number.astype(np.uint32), packages_at[kind, number] != package)
+    return OwnInterfaces(number.astype(np.uint32), np.array(interfaces.at)[number] != where)
 
 
 def _of_ranks(placement: Placement, kind: np.ndarray, of_cores: Sequence[Sequence[int]]) -> np.ndarray:

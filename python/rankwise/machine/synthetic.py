@@ -55,6 +55,11 @@ def complete(description: str) -> str:
     return " ".join(levels)
 
 
+def levels_with_sizes(description: str) -> list[str]:
+    """Levels whose size a description says: `l3` of `l3:2(size=32MB)`."""
+    return re.findall(r"([A-Za-z0-9]+):\d+\([^)]*\bsize=", description)
+
+
 def numbers_cores(description: str) -> bool:
     """Whether a description says which OS indices its cores or PUs have."""
     return "indexes=" in description

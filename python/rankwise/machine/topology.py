@@ -14,8 +14,8 @@ import json
 import os
 import tarfile
 import xml.etree.ElementTree as ElementTree
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -46,6 +46,8 @@ class NodeTopology:
             ...) and for each core the logical index of its cache, -1 if it has none of this level.
         allowed: OS indices of the PUs this process may use; empty if the description does not say.
         description: Where it came from, for messages; no part of the node's identity.
+        cache_bytes: Size of a cache of each level that the description says the size of, by the level's name, those of
+            one core too; no part of the node's identity.
     """
 
     pus: tuple[tuple[int, ...], ...]
@@ -54,6 +56,7 @@ class NodeTopology:
     caches: tuple[tuple[str, tuple[int, ...]], ...] = ()
     allowed: frozenset[int] = field(default=frozenset(), compare=False)
     description: str = field(default="", compare=False)
+    cache_bytes: Mapping[str, int] = field(default_factory=dict, compare=False)
 
     @property
     def cores(self) -> int:
@@ -131,7 +134,10 @@ def from_synthetic(description: str) -> NodeTopology:
 
     Example: `package:2 core:2(indexes=0,2,1,3)` is a node whose OS cores 0 and 2 are in one package.
     """
-    return from_xml_text(hwloc.xml_of_synthetic(synthetic.complete(description), description), description)
+    node = from_xml_text(hwloc.xml_of_synthetic(synthetic.complete(description), description), description)
+    # hwloc makes up the sizes that a description leaves out.
+    said = {level.upper() for level in synthetic.levels_with_sizes(description)}
+    return replace(node, cache_bytes={name: size for name, size in node.cache_bytes.items() if name in said})
 
 
 def from_xml_file(path: str | os.PathLike[str]) -> NodeTopology:
@@ -215,6 +221,7 @@ def from_xml_text(text: bytes, description: str) -> NodeTopology:
         caches=reader.shared_caches(),
         allowed=frozenset(_bits(machine.get("allowed_cpuset", ""))),
         description=description,
+        cache_bytes=reader.cache_bytes,
     )
 
 
@@ -224,6 +231,7 @@ class _Reader:
     def __init__(self) -> None:
         self.pus: list[list[int]] = []
         self.packages: list[int] = []
+        self.cache_bytes: dict[str, int] = {}
         self._caches: list[dict[str, int]] = []
         self._numa: list[tuple[int, int, frozenset[int]]] = []
         self._counted: dict[str, int] = {}
@@ -239,6 +247,7 @@ class _Reader:
         elif kind.startswith("L") and kind.endswith("Cache"):
             name = kind.removesuffix("Cache")
             caches = {**caches, name: self._next(name)}
+            self.cache_bytes.setdefault(name, int(thing.get("cache_size", "0")))
         elif kind == "Core" or kind == "PU":
             # A PU met here has no core above it: it counts as one.
             pus = [thing] if kind == "PU" else list(_below(thing, "PU"))

@@ -3,9 +3,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
+from rankwise.machine.estimate import Estimate
 from rankwise.machine.machine import Machine, Resource
+from rankwise.study.platforms import Platform
+from rankwise.study.request import Request
 
 SUSTAINED = 0.2
 """Share of a core's rate that compiled loops reach in its caches: assumed, the same for all programs and machines."""
@@ -17,7 +21,7 @@ MULTIPLYING = 0.8
 """Share of a core's rate that products of matrices reach: assumed, likewise."""
 
 USUAL_OPERATIONS_PER_S = 1e9
-"""Of a core of a machine file that does not say its rate: assumed."""
+"""That compiled loops do on a core of a machine file that does not say its rate: assumed."""
 
 MEMORY_BYTES_PER_OPERATION: dict[str, float] = {
     "bt": 0.9,
@@ -77,17 +81,15 @@ def cost_of(workload: str, machine: Machine, bytes_per_operation: float | None =
         machine: Whose `operations_per_s` of the cores and `per_core_bytes_per_s` of the memory are taken.
         bytes_per_operation: To and from memory; those of `MEMORY_BYTES_PER_OPERATION`, or none, if `None`.
     """
-    rate = _of_kind(machine, "core")
-    known = rate.operations_per_s.value * SUSTAINED if rate and rate.operations_per_s else None
-    in_caches = 1.0 / (known or USUAL_OPERATIONS_PER_S)
+    rate = _rate(machine)
+    in_caches = 1.0 / (rate.value * SUSTAINED if rate else USUAL_OPERATIONS_PER_S)
     in_caches *= OPERATIONS_IN_CACHES.get(workload, 1.0)
     if workload in MULTIPLIES:
         in_caches *= SUSTAINED / MULTIPLYING
     size = (
         MEMORY_BYTES_PER_OPERATION.get(workload, 0.0) if bytes_per_operation is None else bytes_per_operation
     )
-    memory = _of_kind(machine, "memory")
-    per_core = memory.per_core_bytes_per_s if memory else None
+    per_core = _per_core(machine)
     in_memory = size / per_core.value if per_core else 0.0
     return Cost(in_caches + in_memory, in_memory / (in_caches + in_memory))
 
@@ -95,6 +97,40 @@ def cost_of(workload: str, machine: Machine, bytes_per_operation: float | None =
 def multiplication_s(machine: Machine) -> float:
     """Seconds of a multiplication and an addition in a product of matrices, which libraries do near a core's rate."""
     return 2.0 * cost_of(MULTIPLIES[0], machine).seconds_per_operation
+
+
+def computation_notes(request: Request, on: Iterable[Platform]) -> list[str]:
+    """What predicted computation rests on, a sentence for each machine; none where times are measured."""
+    if request.mode != "machine":
+        return []
+    return [f"Computation on {platform.name}: {_said(platform.machine)}." for platform in on]
+
+
+def _said(machine: Machine) -> str:
+    rate, per_core = _rate(machine), _per_core(machine)
+    if rate:
+        words = (
+            f"loops do {100 * SUSTAINED:.0f} % (assumed) of the {rate.value / 1e9:g} Gflop/s ({rate.obtained}) that a"
+            " core does at most"
+        )
+    else:
+        words = (
+            f"loops are assumed to do {USUAL_OPERATIONS_PER_S / 1e9:g} Gflop/s on a core, because the machine file has"
+            " no `operations_per_s`"
+        )
+    if per_core:
+        return f"{words}; one core alone moves {per_core.value / 1e9:g} GB/s ({per_core.obtained})"
+    return f"{words}; memory adds nothing, because the machine file has no `per_core_bytes_per_s`"
+
+
+def _rate(machine: Machine) -> Estimate | None:
+    core = _of_kind(machine, "core")
+    return core.operations_per_s if core else None
+
+
+def _per_core(machine: Machine) -> Estimate | None:
+    memory = _of_kind(machine, "memory")
+    return memory.per_core_bytes_per_s if memory else None
 
 
 def _of_kind(machine: Machine, kind: str) -> Resource | None:

@@ -117,6 +117,7 @@ class StudyResult(msgspec.Struct, frozen=True):
         figures: To draw.
         claims: Statements of the papers, where it was made on their machines.
         missing: What could not be done, and why.
+        notes: What all its figures rest on, such as the rate of a core.
     """
 
     study: str
@@ -128,6 +129,7 @@ class StudyResult(msgspec.Struct, frozen=True):
     figures: list[Figure] = []
     claims: list[ClaimOutcome] = []
     missing: list[str] = []
+    notes: list[str] = []
     schema: Literal["rankwise.study/1"] = SCHEMA
 
 

@@ -17,7 +17,7 @@ from rankwise.schedule.schedules import Schedule
 from rankwise.schedule.source import Source, load
 from rankwise.study.cases import Case, Outcome
 from rankwise.study.cost import MULTIPLIES, cost_of, multiplication_s
-from rankwise.study.counts import LIBRARY_OF_PAPERS
+from rankwise.study.counts import library_of
 from rankwise.study.platforms import Platform
 from rankwise.workloads import program, schedule
 
@@ -74,10 +74,6 @@ def _network_s(predictor: Predictor, placement: Placement) -> float:
     return float(np.sum(waiting, dtype=float) + np.sum(working, dtype=float)) * PICOSECOND
 
 
-def _library(platform: Platform) -> str:
-    return LIBRARY_OF_PAPERS if platform.of_paper else "mpich"
-
-
 def _predictor(case: Case, platform: Platform) -> Predictor:
     chosen = case.program.on(case.ranks)
     chosen.check_known()
@@ -85,7 +81,7 @@ def _predictor(case: Case, platform: Platform) -> Predictor:
         return Predictor.of(load(chosen.recording), platform.machine, platform.topology)
     cost = cost_of(chosen.workload, platform.machine, case.bytes_per_operation)
     others = cost_of("", platform.machine) if chosen.workload in MULTIPLIES else cost
-    source = Source(_schedule(case, others.operations_per_s, _library(platform), platform.machine))
+    source = Source(_schedule(case, others.operations_per_s, library_of(platform), platform.machine))
     bound = np.full(case.ranks, cost.memory_bound) if cost.memory_bound else None
     return Predictor.of(source, platform.machine, platform.topology, memory_bound=bound)
 

@@ -15,6 +15,7 @@ def render(result: StudyResult) -> str:
     parts += [_table(table) for table in result.tables]
     if result.claims:
         parts.append(claims_table(result.claims))
+    parts += result.notes
     parts += [f"Not known: {each}" for each in result.missing]
     return "\n\n".join(parts) + "\n"
 

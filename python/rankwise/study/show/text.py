@@ -31,6 +31,8 @@ def render(result: StudyResult) -> list[RenderableType]:
         shown += ["", *_table(table)]
     if result.claims:
         shown += ["", *_claims(result.claims)]
+    for note in result.notes:
+        shown += [Text(line) for line in textwrap.wrap(note, _WIDTH)]
     for each in result.missing:
         shown += [Text(line) for line in textwrap.wrap(f"not known: {each}", _WIDTH)]
     return shown

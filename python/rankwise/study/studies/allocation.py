@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from rankwise.study.arrangements import full_ranks, usual_ranks
 from rankwise.study.cases import Case, Outcome, Seats
 from rankwise.study.compared import (
     EQUAL,
@@ -15,7 +16,8 @@ from rankwise.study.compared import (
     percent,
     percent_more,
 )
-from rankwise.study.counts import LIBRARY_OF_PAPERS, messages, network_bytes
+from rankwise.study.cost import computation_notes
+from rankwise.study.counts import interface_tables, library_of, messages, network_bytes
 from rankwise.study.grids import (
     branches_over_switches,
     doubling_between_nodes,
@@ -29,7 +31,7 @@ from rankwise.study.result import Cell, ClaimOutcome, Figure, How, Series, Study
 from rankwise.study.run.machines import nodes
 from rankwise.study.run.outcomes import all_outcomes
 
-SUMMARY = "ranks dealt to nodes in blocks, in turn or in planes: time, network time, bytes"
+SUMMARY = "ranks dealt in blocks, in turn or in planes: time, network time, bytes"
 CLAIMS = ("N-alloc", "N-adata", "N-shape", "N-pattern")
 
 PROGRAMS = ("bt", "cg", "ft", "is", "lu", "mg", "sp")
@@ -49,9 +51,9 @@ def run(request: Request) -> StudyResult:
         RankwiseError: The machine has too few nodes or cores, or a case cannot be made.
     """
     platform = nodes(request, MYRI_10G)[0]
-    ranks = request.ranks_or(64, 4)
+    ranks = request.ranks_or(usual_ranks(platform, 64), 4)
     programs = request.programs_or(PROGRAMS)
-    each = min(4, platform.topology.nodes[0].cores, max(1, ranks // 2))
+    each = min(full_ranks(platform.topology.nodes[0]), max(1, ranks // 2))
     cases = {
         (program.label, how): Case(program, ranks, Seats(-(-ranks // each), each, how), how, ITERATIONS)
         for program in programs
@@ -72,9 +74,14 @@ def run(request: Request) -> StudyResult:
         on=[platform.name],
         how=how,
         verdict=f"Blocked instead of cyclic speeds up {faster or 'none'} and slows down {slower or 'none'}.",
-        tables=[_table(by, sizes, labels, ranks), _grids()],
+        tables=[
+            _table(by, sizes, labels, ranks, each),
+            *(interface_tables(platform, list(cases.values())) if request.mode == "machine" else []),
+            _grids(),
+        ],
         figures=_figures(by, sizes, labels, how),
         claims=_claims(by, sizes, labels, times, how) if tested else [],
+        notes=computation_notes(request, [platform]),
     )
 
 
@@ -89,7 +96,7 @@ def _sizes(
         return {key: outcome.network_bytes for key, outcome in by.items()}
     return {
         key: network_bytes(
-            messages(case.program, case.ranks, LIBRARY_OF_PAPERS),
+            messages(case.program, case.ranks, library_of(platform)),
             case.seats.on(platform.topology, case.ranks),
         )
         for key, case in cases.items()
@@ -101,7 +108,7 @@ def _network(by: dict[Key, Outcome], label: str, how: str) -> float | None:
     return None if value is None or not base else value / base
 
 
-def _table(by: dict[Key, Outcome], sizes: dict[Key, int], labels: list[str], ranks: int) -> Table:
+def _table(by: dict[Key, Outcome], sizes: dict[Key, int], labels: list[str], ranks: int, each: int) -> Table:
     rows: list[list[Cell]] = []
     for label in labels:
         for how in (BLOCKED, PLANE):
@@ -110,7 +117,7 @@ def _table(by: dict[Key, Outcome], sizes: dict[Key, int], labels: list[str], ran
             size = sizes[label, how] / sizes[label, CYCLIC] if sizes[label, CYCLIC] else None
             rows.append([label, how, round(time, 4), network and round(network, 4), size and round(size, 4)])
     columns = ["program", "allocation", "time", "network time", "network bytes"]
-    return Table(f"{ranks} ranks: each allocation by cyclic", columns, rows)
+    return Table(f"{ranks} ranks, {each} a node: each allocation by cyclic", columns, rows)
 
 
 def _grids() -> Table:

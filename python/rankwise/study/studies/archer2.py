@@ -14,7 +14,7 @@ from rankwise.study.platforms import platforms
 from rankwise.study.request import Request
 from rankwise.study.result import Cell, Figure, Series, StudyResult, Table
 
-SUMMARY = "three orders of ranks in ARCHER2's nodes, from five ping-pongs, beside what was measured"
+SUMMARY = "three orders of ranks in ARCHER2's nodes, beside what was measured"
 CLAIMS = ()
 TAKES: tuple[str, ...] = ("--ranks",)
 MODES = ("machine",)

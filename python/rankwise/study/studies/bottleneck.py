@@ -3,11 +3,16 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
+from rankwise.errors import RankwiseError
+from rankwise.machine.topology import NodeTopology
+from rankwise.study.arrangements import full_ranks, spread
 from rankwise.study.cases import Case, Outcome, Seats
 from rankwise.study.compared import SLOWER, about_equal, holds, joined, listed, percent_more
-from rankwise.study.cost import HPL_BYTES_PER_OPERATION
+from rankwise.study.cost import HPL_BYTES_PER_OPERATION, computation_notes
+from rankwise.study.counts import interface_tables
 from rankwise.study.platforms import BENSLEY, Platform
 from rankwise.study.program import StudyProgram
 from rankwise.study.request import Request
@@ -15,17 +20,18 @@ from rankwise.study.result import Cell, ClaimOutcome, Figure, How, Series, Study
 from rankwise.study.run.machines import nodes
 from rankwise.study.run.outcomes import all_outcomes
 
-SUMMARY = "four ranks on 1, 2 and 4 nodes; two ranks on a chip, across chips, across nodes"
+SUMMARY = "ranks of a full node on 1, 2 and more nodes; two on and across chips"
 CLAIMS = ("C-cont", "C-two")
 TAKES: tuple[str, ...] = ("--app",)
 
 PROGRAMS = ("is", "ft", "cg", "mg", "lu", "bt", "sp", "hpl")
-_NOT_ON_TWO = ("bt", "sp")  # square numbers of ranks only
+_SQUARES = ("bt", "sp")  # square numbers of ranks only
 ITERATIONS = 3
 _NO_LOOKAHEAD = (("depth", "0"),)
 """Of HPL, whose updates wait for memory: formats/loggops.md M1 cannot slow computations that look for messages."""
+# The paper's arrangements, on nodes of four cores.
 FULL, HALF, SPREAD = "1x4", "2x2", "4x1"
-CHIP, CHIPS, NODES = "intra-CMP", "inter-CMP", "inter-node"
+CHIP, CHIPS, MEMORIES, NODES = "intra-CMP", "inter-CMP", "inter-NUMA", "inter-node"
 
 _COPIES = (
     "by section 5.1's rates each core of two that exchange large blocks inside a node copies them in and out at "
@@ -44,34 +50,94 @@ def run(request: Request) -> StudyResult:
     """
     platform = nodes(request, BENSLEY)[0]
     programs = request.programs_or(PROGRAMS)
-    four = {
-        FULL: Seats(1, 4, "blocked"),
-        # One rank on each chip of both nodes.
-        HALF: Seats(2, 2, "blocked", "packages"),
-        SPREAD: Seats(4, 1, "blocked"),
-    }
-    two = {CHIP: Seats(1, 2), CHIPS: Seats(1, 2, "blocked", "packages"), NODES: Seats(2, 1)}
-    by_four = _times(request, platform, programs, 4, four)
-    pairs = tuple(each for each in programs if each.workload not in _NOT_ON_TWO and each.runs_on(2))
-    by_two = _times(request, platform, pairs, 2, two) if pairs else {}
+    full = _full(platform)
+    ranks, spread_nodes = next(iter(full.values())).ranks_a_node, list(full.values())[-1].nodes
+    if not (running := _running(programs, ranks)):
+        raise RankwiseError(
+            f"the programs do not run on `{ranks}` ranks, a full node of `{platform.name}`",
+            "`--app cg` runs on any power of two",
+        )
+    by_full = _times(request, platform, running, ranks, full)
+    pairs = _running(programs, 2)
+    by_two = _times(request, platform, pairs, 2, _two(platform.topology.nodes[0])) if pairs else {}
     how: How = "predicted" if request.mode == "machine" else "measured"
-    worse = [label for label, each in by_four.items() if each[FULL] > 1 + SLOWER]
+    name, last = next(iter(full)), list(full)[-1]
+    worse = [label for label, each in by_full.items() if each[name] > 1 + SLOWER]
+    many, few = _WORDS.get(ranks, str(ranks)), _WORDS.get(spread_nodes, str(spread_nodes))
+    left_out = [each.label for each in programs if each not in running]
     return StudyResult(
         study="bottleneck",
         title="What a full node costs",
         on=[platform.name],
         how=how,
-        verdict=f"Four ranks on one node instead of four slow down {joined(worse) or 'none'}.",
+        verdict=f"{many.capitalize()} ranks on one node instead of {few} slow down {joined(worse) or 'none'}.",
         tables=[
-            _table("Four ranks: time by that on four nodes", by_four),
+            _table(f"{many.capitalize()} ranks: time by that on {few} nodes", by_full),
             *([_table("Two ranks: time by that on two nodes", by_two)] if by_two else []),
+            *_interfaces(request, platform, running, ranks, full),
         ],
         figures=[
-            _figure("bottleneck-5", f"Figure 5: four ranks, {how}", SPREAD, by_four),
+            _figure("bottleneck-5", f"Figure 5: {many} ranks, {how}", last, by_full),
             *([_figure("bottleneck-6", f"Figure 6: two ranks, {how}", NODES, by_two)] if by_two else []),
         ],
-        claims=_claims(by_four, by_two, how) if platform.of_paper and not request.programs else [],
+        claims=_claims(by_full, by_two, how) if platform.of_paper and not request.programs else [],
+        missing=[f"{joined(left_out)}, which cannot be run on {ranks} ranks"] if left_out else [],
+        notes=computation_notes(request, [platform]),
     )
+
+
+_WORDS = {2: "two", 4: "four"}
+
+
+def _full(platform: Platform) -> dict[str, Seats]:
+    """Ranks of a full node on one node, on two, one rank of each processor of both first, and on as many as there are.
+
+    Raises:
+        RankwiseError: The machine has one node, or its nodes one core.
+    """
+    count, node = len(platform.topology.nodes), platform.topology.nodes[0]
+    if count < 2 or node.cores < 2:
+        raise RankwiseError(
+            f"`{platform.name}` is too small: two nodes of two cores are needed",
+            "use a machine that has them, such as the paper's, without `--on`",
+        )
+    ranks = full_ranks(node)
+    most = min(ranks, 1 << (count.bit_length() - 1))
+    return {
+        f"{on}x{ranks // on}": Seats(on, ranks // on, "blocked", spread(node) if on > 1 else "logical")
+        for on in sorted({1, 2, most})
+    }
+
+
+def _two(node: NodeTopology) -> dict[str, Seats]:
+    """Two ranks that share a chip, that do not, and on two nodes."""
+    apart = CHIPS if node.package_count > 1 else MEMORIES
+    seats = {CHIP: Seats(1, 2)}
+    if node.package_count > 1 or len(set(node.numa_nodes)) > 1:
+        seats[apart] = Seats(1, 2, "blocked", spread(node))
+    return seats | {NODES: Seats(2, 1)}
+
+
+def _running(programs: tuple[StudyProgram, ...], ranks: int) -> tuple[StudyProgram, ...]:
+    """Programs that run on a number of ranks, as far as that is known."""
+    square = math.isqrt(ranks) ** 2 == ranks
+    return tuple(
+        each for each in programs if each.runs_on(ranks) and (square or each.workload not in _SQUARES)
+    )
+
+
+def _interfaces(
+    request: Request,
+    platform: Platform,
+    programs: tuple[StudyProgram, ...],
+    ranks: int,
+    seats: dict[str, Seats],
+) -> list[Table]:
+    if request.mode != "machine":
+        return []
+    several = {name: where for name, where in seats.items() if where.nodes > 1}
+    cases = [Case(each, ranks, where, name) for each in programs for name, where in several.items()]
+    return interface_tables(platform, cases)
 
 
 def _times(

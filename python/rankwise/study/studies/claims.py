@@ -12,7 +12,7 @@ from rankwise.study.compared import CLOSE, percent
 from rankwise.study.request import Request
 from rankwise.study.result import Cell, Mode, StudyResult, Table
 
-SUMMARY = "every statement of the four papers beside what the studies find on the papers' machines"
+SUMMARY = "every statement of the four papers beside what the studies find"
 CLAIMS = ()
 TAKES: tuple[str, ...] = ()
 MODES: tuple[Mode, ...] = ("machine",)

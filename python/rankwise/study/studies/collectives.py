@@ -22,9 +22,7 @@ from rankwise.study.platforms import Platform, shipped
 from rankwise.study.request import Request
 from rankwise.study.result import Cell, Figure, Series, StudyResult, Table
 
-SUMMARY = (
-    "collectives with named algorithms on two systems, calibrated by one of them, beside what was measured"
-)
+SUMMARY = "collectives by named algorithms on two systems, beside what was measured"
 CLAIMS = ()
 MODES = ("machine",)
 TAKES: tuple[str, ...] = ("--ranks",)

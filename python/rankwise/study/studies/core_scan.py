@@ -17,7 +17,7 @@ from rankwise.study.request import Request
 from rankwise.study.result import Cell, ClaimOutcome, Figure, How, Series, StudyResult, Table
 from rankwise.study.run.machines import machines
 
-SUMMARY = "bandwidth, latency, interrupts and misses by core of the node, for one protocol stack or several"
+SUMMARY = "bandwidth, latency, interrupts and misses by core of the node"
 CLAIMS = ("S-bw", "S-irq", "S-cache", "S-lat")
 TAKES: tuple[str, ...] = ()
 

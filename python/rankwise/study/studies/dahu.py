@@ -21,7 +21,7 @@ from rankwise.study.request import Request
 from rankwise.study.result import Cell, Figure, Series, StudyResult, Table
 from rankwise.workloads import kernel_costs
 
-SUMMARY = "HPL on 28 grids of 960 processes, from calibrations, beside what was measured and SMPI"
+SUMMARY = "HPL on 28 grids of 960 processes, beside what was measured and SMPI"
 CLAIMS = ()
 TAKES: tuple[str, ...] = ()
 MODES = ("machine",)

@@ -10,9 +10,8 @@ import numpy as np
 
 from rankwise.machine.placement import Placement
 from rankwise.machine.topology import Topology
-from rankwise.study.cases import Case, Seats
 from rankwise.study.compared import EQUAL, given, holds, listed, number, untested
-from rankwise.study.lennard_jones import lennard_jones
+from rankwise.study.cost import computation_notes
 from rankwise.study.microbenchmarks import (
     WINDOW,
     Pair,
@@ -28,9 +27,9 @@ from rankwise.study.platforms import ELAN_4, INFINIBAND, INFINIPATH, XD1, Platfo
 from rankwise.study.request import Request
 from rankwise.study.result import Cell, ClaimOutcome, Figure, How, Scale, Series, StudyResult, Table
 from rankwise.study.run.machines import machines
-from rankwise.study.run.outcomes import all_outcomes
+from rankwise.study.scaled import efficiencies
 
-SUMMARY = "interfaces beside each other: latency, bandwidth, rate, collectives, availability, memory, scaling"
+SUMMARY = "interfaces beside each other: what they can do, every curve, scaling"
 CLAIMS = ("I-caps", "I-pp", "I-bidi", "I-coll", "I-rate", "I-cpu", "I-scale", "I-mem")
 TAKES: tuple[str, ...] = ()
 
@@ -40,9 +39,6 @@ COMB_BYTES = 100_000
 INTERVALS_S = tuple(1e-6 * 4**k for k in range(8))
 COLLECTIVE_RANKS = 32
 LIBRARY = "mpich2"
-SCALED_NODES = (1, 2, 4, 8, 16, 32, 64, 128)
-# Two problems of fixed size a rank: Lennard-Jones as published with LAMMPS, and one of a quarter of its atoms.
-SCALED_ATOMS = {"LJ": 32_000, "a quarter of the atoms": 8_000}
 CONNECTION_BYTES = 65536
 """Of memory that a connection-oriented interface commits for a peer at each end, buffers and queues: assumed."""
 
@@ -109,7 +105,9 @@ def run(request: Request) -> StudyResult:
     how: How = "predicted" if request.mode == "machine" else "measured"
     curves = _curves(pairs, {names[platform.name]: platform for platform in on})
     scaling = {
-        names[platform.name]: _scaling(request, platform) for platform in on if request.mode == "machine"
+        names[platform.name]: efficiencies(request, platform, (1, 2))
+        for platform in on
+        if request.mode == "machine"
     }
     fastest = min(pairs, key=lambda name: curves["ping-pong (us)"][name][1] or 0.0)
     rate = {name: 1 / stream_s(at, SMALL_BYTES) for name, at in pairs.items()}
@@ -133,6 +131,7 @@ def run(request: Request) -> StudyResult:
         claims=_claims(on, names, pairs, curves, rate, scaling, how)
         if not request.machines and request.mode == "machine"
         else [],
+        notes=computation_notes(request, on),
     )
 
 
@@ -179,27 +178,13 @@ def _curves(pairs: dict[str, Pair], platforms: dict[str, Platform]) -> dict[str,
         found["availability (%)"][name] = [
             100 * availability(pairs[name], COMB_BYTES, interval) for interval in INTERVALS_S
         ]
-    return found
+    return dict(sorted(found.items(), key=lambda item: _number(item[0])))
 
 
 def _one_a_node(platform: Platform, ranks: int) -> Placement:
     return Placement.explicit(
         Topology(platform.topology.nodes[:ranks]), [(node, (0,)) for node in range(ranks)]
     )
-
-
-def _scaling(request: Request, platform: Platform) -> dict[str, dict[int, float]]:
-    """Efficiency of LAMMPS with the same work a rank: time on 1 node by that on n, one and two ranks a node."""
-    found: dict[str, dict[int, float]] = {}
-    nodes = [count for count in SCALED_NODES if count <= len(platform.topology.nodes)]
-    for problem, atoms in SCALED_ATOMS.items():
-        program = lennard_jones(atoms)
-        for each in (1, 2):
-            cases = {n: Case(program, n * each, Seats(n, each), f"{n}x{each}", 4) for n in nodes}
-            made = all_outcomes(request, platform, list(cases.values()))
-            times = {n: made[case].time_s for n, case in cases.items()}
-            found[f"{problem}, {each} a node"] = {n: times[1] / time for n, time in times.items()}
-    return found
 
 
 def _table(what: str, curves: Curves) -> Table:
@@ -217,18 +202,24 @@ def _x(what: str) -> tuple[list[float], str]:
     return [*SIZES], "bytes"
 
 
+def _title(what: str) -> str:
+    """The paper's number of a figure, and what it shows."""
+    known = {**_BENCHMARKS, **_COLLECTIVES}
+    if what in known:
+        return known[what][0]
+    return {"exchange (MB/s)": "4, exchange"}.get(what, "10, CPU availability")
+
+
+def _number(what: str) -> int:
+    return int(_title(what).split(",")[0])
+
+
 def _figure(what: str, curves: Curves) -> Figure:
     x, label = _x(what)
-    known = {**_BENCHMARKS, **_COLLECTIVES}
-    title = (
-        known[what][0]
-        if what in known
-        else {"exchange (MB/s)": "4, exchange"}.get(what, "10, CPU availability")
-    )
     times: Scale = "log" if "us" in what else "linear"
     return Figure(
         name="interconnect-" + re.sub(r"[^a-z]+", "-", what.lower()).strip("-"),
-        title=f"Figure {title}",
+        title=f"Figure {_title(what)}",
         x_label="polling interval (us)" if label != "bytes" else "message size (bytes)",
         y_label=what,
         series=[Series(name, [float(value) for value in x], each) for name, each in curves.items()],

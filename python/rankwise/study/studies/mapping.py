@@ -10,6 +10,7 @@ import numpy as np
 from rankwise.errors import RankwiseError
 from rankwise.study.cases import Case, Outcome, Seats
 from rankwise.study.compared import beyond, holds, listed, noted, number, percent
+from rankwise.study.cost import computation_notes
 from rankwise.study.lennard_jones import lennard_jones
 from rankwise.study.platforms import ETHERNET_A, IWARP_A, Platform
 from rankwise.study.program import StudyProgram, workload_program
@@ -19,7 +20,7 @@ from rankwise.study.run.machines import nodes
 from rankwise.study.run.outcomes import all_outcomes
 from rankwise.study.studies.core_scan import interrupt_core
 
-SUMMARY = "computation, waiting and sending by rank; what the interrupt core costs whom; which swap helps"
+SUMMARY = "computation and waiting by rank; whom the interrupt core costs; swaps"
 CLAIMS = ("S-gromacs", "S-lammps", "S-maps")
 TAKES: tuple[str, ...] = ("--app",)
 
@@ -92,6 +93,7 @@ def run(request: Request) -> StudyResult:
         claims=_claims({(each.platform.name, each.program.workload): each for each in found}, how)
         if tested
         else [],
+        notes=computation_notes(request, on),
     )
 
 

@@ -3,9 +3,12 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import msgspec
 
-from rankwise.study.cases import COPROCESSOR, Case, Outcome, Seats
+from rankwise.study.arrangements import Arrangements, arrangements, usual_ranks
+from rankwise.study.cases import Case, Outcome
 from rankwise.study.compared import (
     EQUAL,
     SLOWER,
@@ -21,36 +24,24 @@ from rankwise.study.compared import (
     percent,
     percent_more,
 )
-from rankwise.study.counts import LIBRARY_OF_PAPERS, messages, network_bytes
+from rankwise.study.cost import computation_notes
+from rankwise.study.counts import interface_tables, library_of, messages, network_bytes
 from rankwise.study.platforms import MYRI_10G, Platform
 from rankwise.study.request import Request
 from rankwise.study.result import ClaimOutcome, Figure, How, Series, StudyResult, Table
 from rankwise.study.run.machines import nodes
 from rankwise.study.run.outcomes import all_outcomes
 
-SUMMARY = "what one, two and four ranks a node cost the network, and what stays in the node"
+SUMMARY = "what few and many ranks a node cost the network, what stays in the node"
 CLAIMS = ("N-even", "N-co", "N-4x4", "N-time", "N-data1", "N-data2")
 
 PROGRAMS = ("bt", "cg", "ft", "is", "lu", "mg", "sp")
 ITERATIONS = 4
 """Of each program's timed section: times are compared with each other, and iterations are alike."""
 
+# The paper's arrangements, on nodes of four cores.
 ALONE, FOUR = "1 a node", "4 a node"
 TWO, PROCESSOR = "2 a node, co-processor", "2 a node, virtual processor"
-
-
-def arrangements(platform: Platform, ranks: int) -> dict[str, Seats]:
-    """Where the ranks are: dealt to the nodes in turn, as in the paper."""
-    node = platform.topology.nodes[0]
-    cores = [core for core in range(node.cores) if node.packages[core] == node.packages[-1]]
-    others = [core for core in range(node.cores) if core not in cores]
-    order = ",".join(map(str, [*cores, *others]))
-    return {
-        ALONE: Seats(ranks, 1, "cyclic"),
-        TWO: Seats(-(-ranks // 2), 2, "cyclic", COPROCESSOR),
-        PROCESSOR: Seats(-(-ranks // 2), 2, "cyclic", order),
-        FOUR: Seats(-(-ranks // 4), 4, "cyclic"),
-    }
 
 
 def run(request: Request) -> StudyResult:
@@ -60,13 +51,13 @@ def run(request: Request) -> StudyResult:
         RankwiseError: The machine has too few nodes, or a case cannot be made.
     """
     platform = nodes(request, MYRI_10G)[0]
-    ranks = request.ranks_or(16, 4)
+    ranks = request.ranks_or(usual_ranks(platform, 16), 4)
     programs = request.programs_or(PROGRAMS)
-    seats = arrangements(platform, ranks)
+    arranged = arrangements(platform, ranks)
     cases = {
         (program.label, name): Case(program, ranks, where, name, ITERATIONS)
         for program in programs
-        for name, where in seats.items()
+        for name, where in arranged.seats.items()
     }
     made = all_outcomes(request, platform, list(cases.values()))
     by = {key: made[case] for key, case in cases.items()}
@@ -74,32 +65,48 @@ def run(request: Request) -> StudyResult:
         by = {key: _counted(outcome, cases[key], platform) for key, outcome in by.items()}
     labels = [program.label for program in programs]
     how: How = "predicted" if request.mode == "machine" else "measured"
-    slower = [label for label in labels if by[label, FOUR].time_s > 1.02 * by[label, PROCESSOR].time_s]
-    worst = max(labels, key=lambda label: by[label, TWO].time_s / by[label, ALONE].time_s)
-    cost = percent_more(by[worst, TWO].time_s / by[worst, ALONE].time_s)
-    verdict = f"A second rank a node costs {worst} most, {cost}; " + (
-        f"four ranks a node instead of two slow down {joined(slower)}."
-        if slower
-        else "a third and fourth cost none."
-    )
     of_paper = platform.of_paper and not request.programs and request.ranks is None
     return StudyResult(
         study="network-sharing",
         title="Ranks that share a network interface",
         on=[platform.name],
         how=how,
-        verdict=verdict,
-        tables=[_table(by, labels, ranks)],
-        figures=_figures(by, labels, how),
+        verdict=_verdict(by, labels, arranged),
+        tables=[
+            _table(by, labels, ranks, arranged),
+            *(interface_tables(platform, list(cases.values())) if request.mode == "machine" else []),
+        ],
+        figures=_figures(by, labels, how, arranged),
+        notes=computation_notes(request, [platform]),
         claims=_claims(by, labels, how) if of_paper else [],
     )
 
 
 def _counted(outcome: Outcome, case: Case, platform: Platform) -> Outcome:
     """With the bytes of the whole program, not only of the iterations that were predicted."""
-    matrix = messages(case.program, case.ranks, LIBRARY_OF_PAPERS)
+    matrix = messages(case.program, case.ranks, library_of(platform))
     size = network_bytes(matrix, case.seats.on(platform.topology, case.ranks))
     return msgspec.structs.replace(outcome, network_bytes=size)
+
+
+def _verdict(by: dict[tuple[str, str], Outcome], labels: list[str], arranged: Arrangements) -> str:
+    """What the second rank a node costs, or more of them where nodes have more cores, and what the last ones."""
+    alone, half, full = arranged.alone, arranged.coprocessor, arranged.full
+    small = (alone, half, full) == (ALONE, TWO, FOUR)
+    half = half if half != alone else full
+    slower = [
+        label for label in labels if by[label, full].time_s > 1.02 * by[label, arranged.processor].time_s
+    ]
+    worst = max(labels, key=lambda label: by[label, half].time_s / by[label, alone].time_s)
+    cost = percent_more(by[worst, half].time_s / by[worst, alone].time_s)
+    first = "A second rank a node costs" if small else f"{half} instead of {alone} costs"
+    if half == full:
+        return f"{first} {worst} most, {cost}."
+    last = "four ranks a node instead of two" if small else f"{full} instead of {arranged.processor}"
+    none = "a third and fourth cost none" if small else f"{last} slow down none"
+    return f"{first} {worst} most, {cost}; " + (
+        f"{last} slow down {joined(slower)}." if slower else f"{none}."
+    )
 
 
 def _ratio(by: dict[tuple[str, str], Outcome], label: str, to: str, base: str, what: str) -> float | None:
@@ -107,10 +114,13 @@ def _ratio(by: dict[tuple[str, str], Outcome], label: str, to: str, base: str, w
     return None if value is None or not below else value / below
 
 
-def _table(by: dict[tuple[str, str], Outcome], labels: list[str], ranks: int) -> Table:
+def _table(
+    by: dict[tuple[str, str], Outcome], labels: list[str], ranks: int, arranged: Arrangements
+) -> Table:
     rows: list[list[str | int | float | None]] = []
+    names = list(arranged.seats)
     for label in labels:
-        for to, base in ((TWO, ALONE), (PROCESSOR, TWO), (FOUR, PROCESSOR)):
+        for base, to in pairwise(names):
             parts = [_ratio(by, label, to, base, what) for what in ("time_s", "network_s", "network_bytes")]
             rows.append([label, f"{to} / {base}", *(part and round(part, 4) for part in parts)])
     return Table(
@@ -120,15 +130,18 @@ def _table(by: dict[tuple[str, str], Outcome], labels: list[str], ranks: int) ->
     )
 
 
-def _figures(by: dict[tuple[str, str], Outcome], labels: list[str], how: How) -> list[Figure]:
+def _figures(
+    by: dict[tuple[str, str], Outcome], labels: list[str], how: How, arranged: Arrangements
+) -> list[Figure]:
     figures = []
+    halves = (("a", arranged.alone, arranged.coprocessor), ("b", arranged.processor, arranged.full))
     for number_, what, words in (
         (2, "time_s", "execution time"),
         (3, "network_s", "network communication time"),
         (4, "network_bytes", "network communication data size"),
     ):
-        for letter, base, to in (("a", ALONE, TWO), ("b", PROCESSOR, FOUR)):
-            if any(getattr(by[label, base], what) is None for label in labels):
+        for letter, base, to in halves:
+            if base == to or any(getattr(by[label, base], what) is None for label in labels):
                 continue
             figures.append(
                 Figure(

@@ -3,16 +3,19 @@
 
 from __future__ import annotations
 
+from rankwise.errors import RankwiseError
+from rankwise.study.arrangements import arrangements, has_processors, usual_ranks
 from rankwise.study.cases import Case
 from rankwise.study.compared import SLOWER, holds, joined, number, percent, percent_more, untested
+from rankwise.study.cost import computation_notes
 from rankwise.study.platforms import MYRI_10G
 from rankwise.study.request import Request
 from rankwise.study.result import ClaimOutcome, Figure, How, Series, StudyResult, Table
 from rankwise.study.run.machines import nodes
 from rankwise.study.run.outcomes import all_outcomes
-from rankwise.study.studies.network_sharing import ITERATIONS, PROCESSOR, PROGRAMS, TWO, arrangements
+from rankwise.study.studies.network_sharing import ITERATIONS, PROGRAMS
 
-SUMMARY = "two ranks on one processor against one on each of two"
+SUMMARY = "ranks on one processor against as many on several"
 CLAIMS = ("N-proc",)
 
 _COUNTERS = (("cache misses", "cache_misses"), ("stalls", "stalls"))
@@ -30,54 +33,61 @@ def run(request: Request) -> StudyResult:
         RankwiseError: The machine has too few nodes, or a case cannot be made.
     """
     platform = nodes(request, MYRI_10G)[0]
-    ranks = request.ranks_or(16, 4)
+    node = platform.topology.nodes[0]
+    if not has_processors(node) or node.cores < 4:
+        raise RankwiseError(
+            f"nodes of `{platform.name}` have not two packages or NUMA nodes of two cores",
+            "use a machine whose nodes have, such as the paper's, without `--on`",
+        )
+    ranks = request.ranks_or(usual_ranks(platform, 16), 4)
     programs = request.programs_or(PROGRAMS)
-    seats = arrangements(platform, ranks)
+    arranged = arrangements(platform, ranks)
+    apart, together = arranged.coprocessor, arranged.processor
     cases = {
-        (program.label, name): Case(program, ranks, seats[name], name, ITERATIONS)
+        (program.label, name): Case(program, ranks, arranged.seats[name], name, ITERATIONS)
         for program in programs
-        for name in (TWO, PROCESSOR)
+        for name in (apart, together)
     }
     made = all_outcomes(request, platform, list(cases.values()))
     by = {key: made[case] for key, case in cases.items()}
     labels = [program.label for program in programs]
-    ratios = {label: by[label, PROCESSOR].time_s / by[label, TWO].time_s for label in labels}
+    ratios = {label: by[label, together].time_s / by[label, apart].time_s for label in labels}
     how: How = "predicted" if request.mode == "machine" else "measured"
     rows: list[list[str | int | float | None]] = []
     missing = []
     for label in labels:
         counted = []
         for name, key in _COUNTERS:
-            values = [getattr(by[label, each], key) for each in (PROCESSOR, TWO)]
+            values = [getattr(by[label, each], key) for each in (together, apart)]
             counted.append(None if None in values or not values[1] else round(values[0] / values[1], 4))
-            if None in values and (said := f"{name}: {by[label, TWO].why_not}") not in missing:
+            if None in values and (said := f"{name}: {by[label, apart].why_not}") not in missing:
                 missing.append(said)
         rows.append(
             [
                 label,
-                round(by[label, TWO].time_s, 6),
-                round(by[label, PROCESSOR].time_s, 6),
+                round(by[label, apart].time_s, 6),
+                round(by[label, together].time_s, 6),
                 round(ratios[label], 4),
                 *counted,
             ]
         )
-    columns = ["program", f"{TWO} (s)", f"{PROCESSOR} (s)", "time", "cache misses", "stalls"]
+    columns = ["program", f"{apart} (s)", f"{together} (s)", "time", "cache misses", "stalls"]
     return StudyResult(
         study="processor-sharing",
         title="Ranks that share a processor",
         on=[platform.name],
         how=how,
         verdict=_verdict(ratios),
-        tables=[Table(f"{ranks} ranks, two a node", columns, rows)],
+        tables=[Table(f"{ranks} ranks, {arranged.seats[apart].ranks_a_node} a node", columns, rows)],
         figures=[
             Figure(
                 name="processor-sharing-5a",
                 title=f"Figure 5(a): co-processor and virtual-processor mode, {how}",
                 x_label="program",
-                y_label=f"execution time / {TWO}",
+                y_label=f"execution time / {apart}",
                 series=[
-                    Series(TWO, labels, [1.0] * len(labels)),
-                    Series(PROCESSOR, labels, [ratios[label] for label in labels]),
+                    Series(apart, labels, [1.0] * len(labels)),
+                    Series(together, labels, [ratios[label] for label in labels]),
                 ],
                 kind="bars",
             )
@@ -86,6 +96,7 @@ def run(request: Request) -> StudyResult:
         if platform.of_paper and not request.programs and request.ranks is None
         else [],
         missing=missing,
+        notes=computation_notes(request, [platform]),
     )
 
 
