@@ -4,28 +4,37 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from rankwise.errors import RankwiseError
-from rankwise.machine.channels import NETWORK, NODE, PACKAGE
-from rankwise.machine.file import load
-from rankwise.machine.link_classes import link_index
-from rankwise.machine.machine import LinkClass, Machine
 from rankwise.machine.topology import NodeTopology
-from rankwise.site_build import source_room
+
+if TYPE_CHECKING:
+    from rankwise.machine.machine import LinkClass, Machine
 
 # What two ranks have in common at most, from the widest (tune/decide/levels.hpp), and the channel of their messages.
 CHANNELS = {
-    "network": NETWORK,
-    "node": NODE,
-    "package": PACKAGE,
-    "numa": PACKAGE,
+    "network": "network",
+    "node": "node",
+    "package": "package",
+    "numa": "package",
     "l3": "L3",
     "l2": "L2",
     "core": "L1",
 }
 # Tuners have one line for messages of all sizes: its slope is that of messages of this size.
 _LARGE_BYTES = 64 << 10
-_ASSUMED = "archer2"
+# Without a machine file: what `links_of` gives of machines/archer2.machine.toml, which a daemon need not read for that.
+ASSUMED = "assumed: no machine file, those of ARCHER2"
+ASSUMED_LINKS = (
+    (2.6691e-06, 1.071e-10),
+    (1.1406e-06, 2.724e-11),
+    (6.843000000000001e-07, 2.635e-11),
+    (6.843000000000001e-07, 2.635e-11),
+    (3.171e-07, 2.52e-11),
+    (3.171e-07, 2.52e-11),
+    (3.171e-07, 2.52e-11),
+)
 
 
 @dataclass(frozen=True)
@@ -79,15 +88,21 @@ def costs_of(path: str | None, node: NodeTopology) -> Costs:
     Raises:
         RankwiseError: It cannot be read, or has no link class.
     """
-    if path is not None:
-        machine = load(path)
-        memory, of_core = _memory(machine, node)
-        return Costs(_links(machine), memory, of_core, f"machine file {machine.name}")
-    machine = load(source_room("machines") / f"{_ASSUMED}.machine.toml")
-    return Costs(_links(machine), 0.0, 0.0, f"assumed: no `--machine`, those of {machine.name}")
+    if path is None:
+        return Costs(ASSUMED_LINKS, 0.0, 0.0, ASSUMED)
+    from rankwise.machine.file import load
+
+    machine = load(path)
+    memory, of_core = _memory(machine, node)
+    return Costs(links_of(machine), memory, of_core, f"machine file {machine.name}")
 
 
-def _links(machine: Machine) -> tuple[tuple[float, float], ...]:
+def links_of(machine: Machine) -> tuple[tuple[float, float], ...]:
+    """Seconds a message and seconds a byte, by level as in `CHANNELS`.
+
+    Raises:
+        RankwiseError: The machine has no link classes.
+    """
     if not machine.link_classes:
         raise RankwiseError(
             f"machine `{machine.name}` has no link classes",
@@ -98,6 +113,8 @@ def _links(machine: Machine) -> tuple[tuple[float, float], ...]:
 
 def _class_of(machine: Machine, channel: str) -> LinkClass:
     """That of a channel; of channels that the machine has not, the widest it has: no two ranks meet there."""
+    from rankwise.machine.link_classes import link_index
+
     try:
         return machine.link_classes[link_index(machine, channel)]
     except RankwiseError:
