@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Ranks that are none, and a tuner's hands on them."""
+
+import os
+import subprocess
+
+import pytest
+import tune_driver
+
+
+@pytest.fixture(scope="session")
+def driver_program():
+    """The driver, built with sanitizers."""
+    return tune_driver.program()
+
+
+@pytest.fixture(scope="session")
+def threads_program(tmp_path_factory):
+    """`tests/programs/many_threads.c`, compiled."""
+    program = tmp_path_factory.mktemp("programs") / "threads"
+    source = tune_driver.TOP / "tests/programs/many_threads.c"
+    subprocess.run(["cc", "-D_GNU_SOURCE", "-O1", "-pthread", source, "-o", program], check=True)
+    return program
+
+
+@pytest.fixture
+def start(threads_program):
+    """Function (threads=, spin=, born=, pus=) -> a process with these threads that runs, bound to `pus`."""
+    started = []
+
+    def begin(threads: int = 0, *, spin: int = 0, born: int = 0, pus: set[int] | None = None):
+        before = os.sched_getaffinity(0)
+        os.sched_setaffinity(0, pus or before)
+        try:
+            process = subprocess.Popen(
+                [threads_program, str(threads), str(spin), str(born)], stdout=subprocess.PIPE, text=True
+            )
+        finally:
+            os.sched_setaffinity(0, before)
+        started.append(process)
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        return process
+
+    yield begin
+    for process in started:
+        process.kill()
+        process.wait()
+        process.stdout.close()
+
+
+@pytest.fixture
+def two_pus():
+    """Skips where there are no two."""
+    if not {0, 1} <= os.sched_getaffinity(0):
+        pytest.skip("needs PUs 0 and 1")
+
+
+@pytest.fixture
+def driving(tmp_path, driver_program):
+    """Function (processes..., state=, lines=) -> a Driver whose ranks they are, after a first sample."""
+    drivers = []
+
+    def begin(*processes, state=None, lines=()):
+        folder = tmp_path / f"driver{len(drivers)}"
+        folder.mkdir()
+        pids = [f"pid {process.pid}" for process in processes]
+        drivers.append(tune_driver.Driver(folder, [*pids, *lines], driver_program, state))
+        if drivers[-1].first == "ready":
+            drivers[-1].sample()
+        return drivers[-1]
+
+    yield begin
+    for driver in drivers:
+        driver.__exit__()

@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A LinuxSystem that does what it reads from its stdin, a line at a time, and answers each with a line of
+// JSON or text. `driver --read KIND FILE...` hands files to the reader of a KIND; built with sanitizers, it
+// ends badly on any wrong access.
+#include <iostream>
+#include <sstream>
+
+#include "act/page_moves.hpp"
+#include "error.hpp"
+#include "events/event_line.hpp"
+#include "linux_system.hpp"
+#include "observe/mpi_share.hpp"
+#include "observe/numa_pages.hpp"
+#include "proc/pu_list.hpp"
+#include "proc/tasks.hpp"
+
+namespace {
+
+using namespace rankwise::tune;
+
+PuSet pus(const std::string &list) {
+    const auto set = parse_pu_list(list);
+    return set ? *set : throw rankwise::Error("no list: " + list);
+}
+
+template <class List, class Show> std::string list(const List &items, Show show) {
+    std::ostringstream line;
+    line.precision(17);
+    line << '[';
+    bool first = true;
+    for (const auto &item : items) {
+        line << (first ? "" : ", ");
+        show(line, item);
+        first = false;
+    }
+    line << ']';
+    return line.str();
+}
+
+void show_number(std::ostream &line, const auto &value) {
+    line << value;
+}
+
+void show_thread(std::ostream &line, const ThreadSample &thread) {
+    line << "{\"tid\": " << thread.id.number << ", \"start\": " << thread.id.start << ", \"state\": \""
+         << thread.state << "\", \"run\": " << thread.run << ", \"queued\": " << thread.queued
+         << ", \"pu\": " << thread.pu << ", \"mask\": \"" << format_pu_list(thread.mask)
+         << "\", \"major_faults\": " << thread.major_faults << "}";
+}
+
+std::string progress_of(const std::optional<Progress> &progress) {
+    if (!progress) {
+        return "null";
+    }
+    std::ostringstream line;
+    line.precision(17);
+    line << "{\"rank\": " << progress->rank << ", \"ranks\": " << progress->ranks
+         << ", \"calls\": " << progress->calls << ", \"iterations\": " << progress->iterations
+         << ", \"mpi\": " << progress->mpi << ", \"wait\": " << progress->wait
+         << ", \"iteration_end\": " << progress->iteration_end << ", \"known_by\": " << progress->known_by
+         << ", \"anchor\": " << progress->anchor << ", \"ended\": " << progress->ended
+         << ", \"messages\": " << progress->messages << ", \"bytes\": " << progress->bytes << ", \"peers\": "
+         << list(progress->peers,
+                 [](std::ostream &out, const Progress::Peer &peer) {
+                     out << '[' << peer.rank << ", " << peer.messages << ", " << peer.bytes << ']';
+                 })
+         << '}';
+    return line.str();
+}
+
+void show_rank(std::ostream &line, const RankSample &rank) {
+    line << "{\"pid\": " << rank.process.number << ", \"start\": " << rank.process.start << ", \"group\": \""
+         << rank.group << "\", \"stopped\": " << (rank.stopped ? "true" : "false")
+         << ", \"threads\": " << list(rank.threads, show_thread)
+         << ", \"progress\": " << progress_of(rank.progress) << ", \"sampled_mpi\": ";
+    if (rank.sampled_mpi) {
+        line << *rank.sampled_mpi;
+    } else {
+        line << "null";
+    }
+    line << ", \"pages_by_numa\": "
+         << list(rank.pages_by_numa, [](auto &out, auto value) { show_number(out, value); }) << '}';
+}
+
+void show_pu(std::ostream &line, const PuSample &pu) {
+    line << "{\"os\": " << pu.os << ", \"online\": " << (pu.online ? "true" : "false")
+         << ", \"busy\": " << pu.busy << ", \"interrupt\": " << pu.interrupt
+         << ", \"interrupts\": " << pu.interrupts << ", \"clock\": " << pu.clock << '}';
+}
+
+void show(const Sample &sample) {
+    std::cout.precision(17);
+    std::cout << "{\"at\": " << sample.at << ", \"ranks\": " << list(sample.ranks, show_rank)
+              << ", \"pus\": " << list(sample.pus, show_pu) << ", \"memory_bytes\": "
+              << list(sample.memory_bytes, [](auto &out, auto value) { show_number(out, value); })
+              << ", \"movers\": "
+              << list(sample.movers,
+                      [](std::ostream &out, const std::string &mover) { out << '"' << mover << '"'; })
+              << '}' << std::endl;
+}
+
+Change change_of(std::istream &words, LinuxSystem &system) {
+    Change change;
+    std::int32_t process = 0;
+    std::string from, to;
+    while (words >> process >> from >> to) {
+        TaskId id{process, 0};
+        for (const auto &rank : system.ranks()) {
+            id = rank.process.number == process ? rank.process : id;
+        }
+        change.moves.push_back({id, pus(from), pus(to)});
+    }
+    return change;
+}
+
+void do_line(const std::string &line, LinuxSystem &system) {
+    std::istringstream words(line);
+    std::string what, to;
+    std::int32_t number = 0, count = 0;
+    words >> what;
+    if (what == "sample" || what == "light") {
+        show(system.sample(what == "light"));
+    } else if (what == "move") {
+        std::cout << system.apply(change_of(words, system)) << std::endl;
+    } else if (what == "irq") {
+        words >> number >> to;
+        Change change;
+        change.interrupts.push_back({number, pus(to)});
+        std::cout << system.apply(change) << std::endl;
+    } else if (what == "pages") {
+        words >> number >> count;
+        Change change;
+        change.pages.push_back({{number, read_task_stat("/proc", number)->start}, count});
+        std::cout << system.apply(change) << std::endl;
+    } else if (what == "restore") {
+        system.restore();
+        std::cout << std::endl;
+    } else if (what == "guard") {
+        std::cout << system.watch_guard() << std::endl;
+    } else if (what == "notes") {
+        for (const auto &note : system.notes()) {
+            std::cout << note << "; ";
+        }
+        std::cout << std::endl;
+    } else if (what == "time") { // seconds of each of so many samples
+        words >> to >> count;
+        for (int i = 0; i < count; ++i) {
+            const auto began = system.now();
+            system.sample(to == "light");
+            std::cout << system.now() - began << ' ';
+        }
+        std::cout << std::endl;
+    } else {
+        std::cout << "what is " << what << std::endl;
+    }
+}
+
+void read_file(const std::string &kind, const std::string &path) {
+    Text file;
+    if (!file.read(path)) {
+        return;
+    }
+    const std::string text(file.view()); // of its own size, so that what is read behind it is found
+    const std::vector<int> index{0, 1, 2, 3};
+    std::vector<PuSample> pus(4);
+    if (kind == "journal") {
+        const auto content = parse_journal(text);
+        std::cout << list(content.threads, [](std::ostream &out, const auto &item) {
+            out << "[" << item.second.thread.number << ", \"" << format_pu_list(item.second.original)
+                << "\", \"" << format_pu_list(item.second.before) << "\", \""
+                << format_pu_list(item.second.after) << "\"]";
+        }) << std::endl;
+    } else if (kind == "plan") {
+        try {
+            const auto plan = parse_plan(text, "plan");
+            std::cout << plan.node.pus.size() << ' ' << plan.pids.size() << ' ' << plan.policy.windows << ' '
+                      << plan.policy.period << ' ' << plan.node.links.size() << ' ' << plan.pages
+                      << std::endl;
+        } catch (const rankwise::Error &error) {
+            std::cout << "error: " << error.what() << std::endl;
+        }
+    } else if (kind == "page") {
+        rw_tune_page page{};
+        text.copy(reinterpret_cast<char *>(&page), sizeof page);
+        const auto owner = owner_of(page);
+        std::cout << (owner ? progress_of(rankwise::tune::progress_of(page, tick_moment(), true)) : "null")
+                  << std::endl;
+    } else if (kind == "proc") {
+        parse_task_stat(text);
+        parse_numa_maps(text);
+        parse_code_ranges(text);
+        parse_pu_list(text);
+        parse_pu_times(text, 0.01, index, pus);
+        parse_interrupts(text, index, pus);
+        ranges_elsewhere(text, text, 0);
+    } else if (kind == "numa_maps") {
+        std::cout << list(parse_numa_maps(text), [](auto &out, auto value) { show_number(out, value); })
+                  << std::endl;
+    } else if (kind == "interrupts") {
+        parse_interrupts(text, index, pus);
+        std::cout << list(pus, show_pu) << std::endl;
+    }
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+    if (argc > 3 && std::string(argv[1]) == "--read") {
+        for (int i = 3; i < argc; ++i) {
+            read_file(argv[2], argv[i]);
+        }
+        return 0;
+    }
+    try {
+        LinuxSystem system(read_plan(argv[1]));
+        std::cout << "ready" << std::endl;
+        for (std::string line; std::getline(std::cin, line) && line != "end";) {
+            do_line(line, system);
+        }
+        system.restore();
+        return 0;
+    } catch (const rankwise::Error &error) {
+        std::cout << "error: " << error.what() << std::endl;
+        return 1;
+    }
+}

@@ -1,0 +1,219 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Moving ranks: all their threads or none, nobody else's, and back again."""
+
+import contextlib
+import os
+import signal
+import subprocess
+import time
+
+import pytest
+from tune_driver import masks
+
+pytestmark = pytest.mark.usefixtures("two_pus")
+
+
+def only(mask: set[int], process) -> bool:
+    return set(masks(process.pid).values()) == {frozenset(mask)}
+
+
+def wait_for(condition, seconds=5.0):
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.001)
+
+
+def test_two_ranks_change_places_with_all_their_threads(start, driving):
+    # GIVEN two ranks of four threads, each on a unit of its own
+    a, b = start(3, spin=1, pus={0}), start(3, pus={1})
+    driver = driving(a, b)
+    # WHEN they change places
+    assert driver.move((a.pid, "0", "1"), (b.pid, "1", "0")) == ""
+    # THEN all threads have
+    assert only({1}, a)
+    assert only({0}, b)
+    # AND after the end have what they had
+    driver.end()
+    assert only({0}, a)
+    assert only({1}, b)
+    assert not (driver.state / "journal").exists()
+
+
+def test_each_thread_keeps_the_shape_of_its_own_mask(start, driving):
+    # GIVEN a rank whose threads are bound apart
+    a = start(2, pus={0, 1})
+    first, second, third = sorted(masks(a.pid))
+    os.sched_setaffinity(second, {0})
+    os.sched_setaffinity(third, {1})
+    driver = driving(a)
+    # WHEN its units are exchanged with one another
+    assert driver.move((a.pid, "0", "1")) == ""
+    # THEN the n-th became the n-th in each mask
+    assert masks(a.pid) == {first: {0, 1}, second: {1}, third: {0}}
+    driver.end()
+    assert masks(a.pid) == {first: {0, 1}, second: {0}, third: {1}}
+
+
+def test_a_rank_that_was_not_bound_is_bound_and_freed(start, driving):
+    a = start(2)
+    driver = driving(a)
+    assert driver.move((a.pid, "0-1", "1")) == ""
+    assert only({1}, a)
+    assert driver.move((a.pid, "1", "0-1")) == ""
+    assert only({0, 1}, a)
+
+
+def test_threads_that_are_born_meanwhile_come_along(start, driving):
+    # GIVEN ranks that begin and end threads all the time
+    a, b = start(1, born=1, pus={0}), start(1, born=1, pus={1})
+    driver = driving(a, b)
+    for _ in range(20):
+        # WHEN they change places, and back
+        assert driver.move((a.pid, "0", "1"), (b.pid, "1", "0")) == ""
+        assert only({1}, a)
+        assert only({0}, b)
+        assert driver.move((a.pid, "1", "0"), (b.pid, "0", "1")) == ""
+        assert only({0}, a)
+    assert driver.move((a.pid, "0", "1"), (b.pid, "1", "0")) == ""
+    driver.end()
+    # THEN at the end those have their process' mask that were born under the other
+    wait_for(lambda: only({0}, a) and only({1}, b))
+
+
+def test_a_rank_that_ended_takes_the_whole_change_back(start, driving):
+    # GIVEN a change of two ranks
+    a, b = start(2, pus={0}), start(2, pus={1})
+    driver = driving(a, b)
+    # WHEN the second ends before it
+    b.kill()
+    b.wait()
+    # THEN the first is where it was
+    assert driver.move((a.pid, "0", "1"), (b.pid, "1", "0")) == f"process {b.pid} ended"
+    assert only({0}, a)
+
+
+def test_no_process_that_was_not_given_is_touched(start, driving):
+    a, other = start(1, pus={0}), start(1, pus={1})
+    driver = driving(a)
+    assert driver.move((other.pid, "1", "0")) == f"process {other.pid} is none of the ranks"
+    assert only({1}, other)
+
+
+def test_ranks_stay_on_what_their_job_was_given(start, driving):
+    a = start(1, pus={0})
+    driver = driving(a)
+    assert "was not given" in driver.move((a.pid, "0", "1"))
+    assert "was not given" in driver.move((a.pid, "0", "1024"))
+    assert only({0}, a)
+
+
+def test_what_would_change_nothing_is_said(start, driving):
+    a, b = start(1, pus={0}), start(1, pus={1})
+    driver = driving(a, b)
+    assert driver.move((a.pid, "1", "1")) == "no thread has a mask that would become another one"
+
+
+def test_a_rank_that_somebody_else_moved_is_left_alone(start, driving):
+    # GIVEN a rank that was moved
+    a, b = start(2, pus={0}), start(2, pus={1})
+    driver = driving(a, b)
+    assert driver.move((a.pid, "0", "1"), (b.pid, "1", "0")) == ""
+    # WHEN another process gives one of its threads another mask
+    thread = max(masks(a.pid))
+    os.sched_setaffinity(thread, {0, 1})
+    # THEN no change of it is made, nor of its partner
+    why = driver.move((a.pid, "1", "0"), (b.pid, "0", "1"))
+    assert why == f"the mask of process {a.pid} was changed by another process"
+    assert only({0}, b)
+    # AND at the end that mask stays, and the others are given back
+    driver.end()
+    assert masks(a.pid)[thread] == {0, 1}
+    assert {mask for tid, mask in masks(a.pid).items() if tid != thread} == {frozenset({0})}
+    assert only({1}, b)
+
+
+def test_a_rank_that_executes_another_program_stays_the_same(start, driving):
+    a, b = start(3, pus={0}), start(1, pus={1})
+    driver = driving(a, b)
+    assert driver.move((a.pid, "0", "1"), (b.pid, "1", "0")) == ""
+    a.send_signal(signal.SIGUSR1)
+    assert a.stdout.readline() == "ready\n"
+    driver.sample()
+    assert only({1}, a)
+    assert driver.move((a.pid, "1", "0"), (b.pid, "0", "1")) == ""
+    assert only({0}, a)
+    assert driver.move((a.pid, "0", "1"), (b.pid, "1", "0")) == ""
+    driver.end()
+    assert only({0}, a)
+
+
+def test_interrupts_need_permission(start, driving):
+    driver = driving(start())
+    assert "may not be moved" in driver.ask("irq 1 0")
+
+
+@pytest.fixture
+def proc_with_interrupt(tmp_path):
+    """A tree in place of /proc with interrupt 9 on units 0 and 1."""
+    proc = tmp_path / "proc"
+    (proc / "irq/9").mkdir(parents=True)
+    (proc / "irq/9/smp_affinity_list").write_text("0-1\n")
+    return proc
+
+
+def test_an_interrupt_is_moved_and_given_back(driving, proc_with_interrupt):
+    # GIVEN permission
+    affinity = proc_with_interrupt / "irq/9/smp_affinity_list"
+    driver = driving(lines=[f"proc {proc_with_interrupt}", "irq 1"])
+    # WHEN
+    assert driver.ask("irq 9 1") == ""
+    # THEN
+    assert affinity.read_text() == "1\n"
+    driver.end()
+    assert affinity.read_text() == "0-1\n"
+
+
+def test_an_interrupt_that_somebody_else_moved_is_left_alone(driving, proc_with_interrupt):
+    affinity = proc_with_interrupt / "irq/9/smp_affinity_list"
+    driver = driving(lines=[f"proc {proc_with_interrupt}", "irq 1"])
+    assert driver.ask("irq 9 1") == ""
+    affinity.write_text("0\n")
+    assert "changed by another" in driver.ask("irq 9 1")
+    driver.end()
+    assert affinity.read_text() == "0\n"
+
+
+def test_pages_are_moved_to_a_node_of_memory(start, driving):
+    a = start()
+    driver = driving(a)
+    assert driver.ask(f"pages {a.pid} 0") == ""
+    assert "none of the ranks" in driver.ask(f"pages {os.getpid()} 0")
+
+
+def test_a_full_disk_stops_a_change_before_it_begins(start, driving, tmp_path):
+    # GIVEN a state directory in which nothing can be written any more
+    state = tmp_path / "small"
+    state.mkdir()
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=16k,mode=700", "none", state], capture_output=True, check=False
+    )
+    if mounted.returncode:
+        pytest.skip("no mount namespaces here")
+    try:
+        a, b = start(2, pus={0}), start(2, pus={1})
+        driver = driving(a, b, state=state)
+        with contextlib.suppress(OSError):
+            (state / "filler").write_bytes(bytes(1 << 16))
+        # WHEN changes go on until the journal is full
+        answers = set()
+        for _ in range(200):
+            answers.add(driver.move((a.pid, "0", "1"), (b.pid, "1", "0")))
+            answers.add(driver.move((a.pid, "1", "0"), (b.pid, "0", "1")))
+        # THEN the first that cannot be written is not made, and all is given back
+        assert "the journal cannot be written" in answers
+        driver.end()
+        assert only({0}, a)
+        assert only({1}, b)
+    finally:
+        subprocess.run(["umount", "-l", state], check=True)
