@@ -171,6 +171,34 @@ def test_a_recording_has_the_decisions(mpi, compiled, tmp_path, here):
     assert "2 ranks" in done.stderr
     shown = tune(["show", tmp_path / "a.rw", "--json"], os.environ | here)
     assert json.loads(shown.stdout)["tuners"][0]["began_unix_s"] > 1e9
+    # WHEN there was a change that began when the first rank was found, and was kept half a second later
+    (file,) = (tmp_path / "a.rw" / "tune").glob("*.jsonl")
+    events = [json.loads(line) for line in file.read_text().splitlines()]
+    at = next(event["monotonic_s"] for event in events if event["what"] == "rank_found")
+    moves = [{"pid": 1, "start": 2, "from": "0", "to": "1"}, {"pid": 3, "start": 4, "from": "1", "to": "0"}]
+    change = {"ranks": [0, 1], "group": "g", "change": {"moves": moves}, "unix_s": 0.0}
+    change |= {"estimated_gain": 0.25, "why": "rank <1> computes & waits"}
+    gain = {"measured_gain": 0.2, "gain_low": 0.15, "gain_high": 0.24}
+    steps = [("proposed", 0, {}), ("applied", 0.1, {}), ("kept", 0.5, gain | {"why": "it gains"})]
+    lines = [
+        json.dumps(change | {"what": what, "monotonic_s": at + after} | more) for what, after, more in steps
+    ]
+    file.write_text("\n".join(lines) + "\n")
+    report = [RANKWISE, "report", tmp_path / "a.rw"]
+    reported = json.loads(subprocess.run([*report, "--json"], capture_output=True, check=True).stdout)
+    # THEN the report has it on its own axis of time
+    (tuned,) = reported["tuning"]
+    assert -1 < tuned["proposed_s"] < reported["program"]["elapsed_s"] + 0.1
+    assert tuned["applied_s"] - tuned["proposed_s"] == pytest.approx(0.1)
+    assert tuned["ended_s"] - tuned["proposed_s"] == pytest.approx(0.5)
+    assert (tuned["became"], tuned["measured"]["low"]) == ("kept", 0.15)
+    # AND in words, in the terminal and on the page
+    page = tmp_path / "a.html"
+    text = subprocess.run([*report, "-o", page], capture_output=True, check=True, text=True).stdout
+    for words in ("1 change while it ran: 1 kept", "rank 0 from CPU 0 to 1", "measured 20 % (15 % to 24 %)"):
+        assert words in text
+        assert words in page.read_text()
+    assert "rank &lt;1&gt; computes &amp; waits" in page.read_text()
 
 
 def test_processes_that_run_get_their_masks_back(spinning, tmp_path, here):

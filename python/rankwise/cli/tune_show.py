@@ -8,12 +8,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from rankwise.quantities import bytes_text, counted, seconds_text
-from rankwise.tune.decisions import Decision, Gain
+from rankwise.tune.decisions import Decision
 from rankwise.tune.document import Status, Tuner
+from rankwise.tune.words import change_text, gain_text, percent
 
 WIDTH = 80
-_MOST_RANKS = 8
-_MOST_MOVES = 6
 
 
 def outcome(tuner: Tuner, act: bool) -> str:
@@ -40,9 +39,9 @@ def decision_line(decision: Decision) -> str:
     """A decision in one line."""
     gains = []
     if decision.estimated_gain:
-        gains.append(f"estimated {_percent(decision.estimated_gain)}")
+        gains.append(f"estimated {percent(decision.estimated_gain)}")
     if decision.measured is not None:
-        gains.append(f"measured {_measured(decision.measured)}")
+        gains.append(f"measured {gain_text(decision.measured)}")
     return f"{decision.became}: {change_text(decision)}{': ' if gains else ''}{', '.join(gains)}"
 
 
@@ -63,39 +62,15 @@ def status_text(tuners: Sequence[Tuner]) -> str:
     return "\n\n".join(parts)
 
 
-def change_text(decision: Decision) -> str:
-    """What is changed: `ranks 0 and 3: to cores 3 and 0`."""
-    change = decision.change
-    if change is None:
-        return _ranks(decision.ranks)
-    parts = []
-    if change.moves:
-        named = len(decision.ranks) == len(change.moves) and min(decision.ranks, default=-1) >= 0
-        names = (
-            [f"rank {rank}" for rank in decision.ranks]
-            if named
-            else [f"process {m.pid}" for m in change.moves]
-        )
-        moves = [
-            f"{name} from CPU {move.source} to {move.to}"
-            for name, move in zip(names, change.moves, strict=True)
-        ]
-        more = len(moves) - _MOST_MOVES
-        parts.append(", ".join(moves[:_MOST_MOVES]) + (f" and {more} more" if more > 0 else ""))
-    parts += [f"pages of process {each.pid} to NUMA node {each.to_numa}" for each in change.pages]
-    parts += [f"interrupt {each.number} to CPU {each.to}" for each in change.interrupts]
-    return ", ".join(parts) or _ranks(decision.ranks)
-
-
 def _decision_lines(decision: Decision) -> Iterator[str]:
     yield f"{seconds_text(decision.at_s):>9}  {decision.became}"
     rows = [("seen", decision.seen), ("change", change_text(decision))]
     if decision.estimated_gain:
-        rows.append(("estimated", _percent(decision.estimated_gain)))
+        rows.append(("estimated", percent(decision.estimated_gain)))
     if decision.applied_s is not None:
         rows.append(("done", f"at {seconds_text(decision.applied_s)}"))
     if decision.measured is not None:
-        rows.append(("measured", _measured(decision.measured)))
+        rows.append(("measured", gain_text(decision.measured)))
     if decision.why:
         rows.append((decision.became, decision.why))
     for name, text in rows:
@@ -131,21 +106,3 @@ def _status_lines(status: Status, tuner: Tuner) -> Iterator[str]:
         )
     if tuner.socket:
         yield f"  socket     {Path(tuner.socket)}"
-
-
-def _ranks(ranks: Sequence[int]) -> str:
-    known = [str(rank) for rank in ranks if rank >= 0]
-    if not known:
-        return "ranks that are not named"
-    more = f" and {len(known) - _MOST_RANKS} more" if len(known) > _MOST_RANKS else ""
-    return f"rank{'s' * (len(known) > 1)} {', '.join(known[:_MOST_RANKS])}{more}"
-
-
-def _percent(part: float) -> str:
-    return f"{100 * part:.3g} %"
-
-
-def _measured(gain: Gain) -> str:
-    if gain.low is None or gain.high is None:
-        return _percent(gain.value)
-    return f"{_percent(gain.value)} ({_percent(gain.low)} to {_percent(gain.high)})"

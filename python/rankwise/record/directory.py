@@ -21,7 +21,7 @@ from rankwise.record.manifest import FILE_NAME
 from rankwise.whole_files import synchronise
 
 # What Rankwise writes into a recording; nothing else is ever removed from one.
-OWN_ENTRIES = (FILE_NAME, "raw", "context.json", "tables", "lock")
+OWN_ENTRIES = (FILE_NAME, "raw", "context.json", "tables", "tune", "lock")
 # What file systems without locks say (NFS has emulated flock with locks of ranges since Linux 2.6.12).
 _NO_LOCKS = (errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL, errno.EBADF)
 _ATTEMPTS = 5

@@ -88,6 +88,7 @@ def describe(directory: Path, job: Job, expansion: Expansion, raw: RawRecording)
         "samples": rank_use.describe(job),
         "not_sampled": _not_sampled(job, run),
         "network": _network(job, run),
+        "init_monotonic_s": _init_monotonic(job),
         "devices_known": sorted(_devices_known(job)),
         "stood_still": _stood_still(job),
         "trace": {
@@ -97,6 +98,18 @@ def describe(directory: Path, job: Job, expansion: Expansion, raw: RawRecording)
             "stopped": next(iter(_stopped(job.threads)), None),
         },
     }
+
+
+def _init_monotonic(job: Job) -> dict[str, float]:
+    """CLOCK_MONOTONIC of each host when its first rank came back from MPI_Init: others' times on its axis."""
+    found: dict[str, float] = {}
+    for thread in job.first_threads:
+        rank = thread.rank
+        ready_s = rank["first_monotonic_ns"] * 1e-9 + thread.seconds(
+            max(rank["init_ticks"] - rank["first_ticks"], 0)
+        )
+        found[rank["host"]] = min(found.get(rank["host"], ready_s), ready_s)
+    return found
 
 
 def _devices_known(job: Job) -> set[str]:

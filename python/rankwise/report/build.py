@@ -28,6 +28,7 @@ from rankwise.report.gaps import gaps, notes
 from rankwise.report.matrix import comm_matrix
 from rankwise.report.network import network
 from rankwise.report.placements import Placed, recorded_placement
+from rankwise.report.tuning import tuning
 from rankwise.report.use import use
 from rankwise.report.waiting import waiting
 
@@ -80,6 +81,7 @@ def build(
         pattern=pattern_of_recording(recording),
         distributions=[_placed(each, columns, ranges) for each in ([ran] if ran else []) + list(asked)],
         notes=notes(recording, _part_share(parts, "wait_s", time_s)),
+        tuning=tuning(recording),
     )
 
 

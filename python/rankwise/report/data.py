@@ -15,6 +15,7 @@ from rankwise.findings.finding import Finding, NotLookedFor
 from rankwise.findings.pattern import Pattern
 from rankwise.findings.transfer import TransferSplit
 from rankwise.placement.distribution import MessageDistribution
+from rankwise.report.tuning import TunedChange
 from rankwise.report.use_data import Use
 
 SCHEMA: Final = "rankwise.report/1"
@@ -504,6 +505,7 @@ class ReportData(msgspec.Struct, frozen=True):
         matrix: Messages by source and destination.
         distributions: Messages by channel and size, for each placement.
         notes: What a reader should know about the numbers.
+        tuning: What `rankwise tune` changed while it ran, or would have; empty without a tuner.
     """
 
     schema: Literal["rankwise.report/1"]
@@ -527,6 +529,7 @@ class ReportData(msgspec.Struct, frozen=True):
     pattern: Pattern
     distributions: list[PlacedDistribution]
     notes: list[str]
+    tuning: list[TunedChange] = []
 
 
 def to_dict(report: ReportData) -> dict[str, Any]:

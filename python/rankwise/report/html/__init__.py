@@ -15,7 +15,7 @@ from bokeh.resources import Resources
 from markupsafe import Markup, escape
 
 from rankwise.quantities import bytes_text, count_text, counted, seconds_text
-from rankwise.report import efficiency_words, finding_words, use_words, words
+from rankwise.report import efficiency_words, finding_words, tuning, use_words, words
 from rankwise.report.data import ReportData, to_dict
 from rankwise.report.hosts import short_names
 from rankwise.report.html import distribution, matrix, ranks, tracks, use
@@ -43,6 +43,7 @@ def render(report: ReportData) -> str:
     environment.globals.update(
         words=words,
         use_words=use_words,
+        tuning_words=tuning,
         efficiency_words=efficiency_words,
         finding_words=finding_words,
         counted=counted,

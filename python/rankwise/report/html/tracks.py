@@ -9,11 +9,13 @@ from typing import Any
 from bokeh.models import ColumnDataSource, FactorRange, HoverTool
 from bokeh.plotting import figure
 
-from rankwise.report import use_words
+from rankwise.report import tuning, use_words
 from rankwise.report.data import ReportData
 from rankwise.report.html.look import BLUE, GREEN, GREY, ORANGE, PINK, SKY, TEXT, YELLOW, plain_figure
 from rankwise.report.use_data import Track
 
+TUNED = "tuning"
+_OF_CHANGE = {"kept": GREEN, "undone": ORANGE}
 _COLOURS = {
     "waiting for a core": PINK,
     "interrupts": SKY,
@@ -32,6 +34,11 @@ def legend(report: ReportData) -> list[tuple[str, str]]:
         for kind, colour in _COLOURS.items()
         if _most(tracks, kind) > 0
     ]
+    for word, colour in _OF_CHANGE.items():
+        if any(change.became == word for change in report.tuning):
+            found.append((f"change of `rankwise tune`, {word}", colour))
+    if any(change.became not in _OF_CHANGE for change in report.tuning):
+        found.append(("change of `rankwise tune`, not tried", GREY))
     if any(track.moves_s for track in tracks):
         found.append(("came to another core", BLUE))
     return found
@@ -44,10 +51,12 @@ def chart(report: ReportData) -> figure | None:
     if timeline is None or not tracks:
         return None
     rows = [(track.kind, use_words.track_name(track, report.program.hosts)) for track in tracks]
+    tuned = list(dict.fromkeys((TUNED, change.host) for change in report.tuning))
+    rows_of_all = rows + tuned
     made = plain_figure(
-        height=90 + 20 * len(rows) + 12 * len({kind for kind, _ in rows}),
+        height=90 + 20 * len(rows_of_all) + 12 * len({kind for kind, _ in rows_of_all}),
         x_axis_label="time after MPI_Init (s)",
-        y_range=FactorRange(factors=rows[::-1], factor_padding=0.05, group_padding=0.6),
+        y_range=FactorRange(factors=rows_of_all[::-1], factor_padding=0.05, group_padding=0.6),
         x_range=(0.0, timeline.edges_s[-1]),
         tools="xwheel_zoom,xpan,reset",
     )
@@ -70,6 +79,16 @@ def chart(report: ReportData) -> figure | None:
             share = value / _most(tracks, track.kind)
             for name, cell in zip(pieces, (row, begin, end, share, _COLOURS[track.kind], text), strict=True):
                 pieces[name].append(cell)
+    for change in report.tuning:
+        until_s = change.ended_s
+        if until_s is None:  # still tried when the run ended, or never
+            last_s = timeline.edges_s[-1]
+            until_s = last_s if change.applied_s is not None else change.proposed_s + last_s / 100
+        text = f"{change.became}: {change.change}; {tuning.times_text(change)}; {tuning.gains_text(change)}"
+        cells = ((TUNED, change.host), max(change.proposed_s, 0.0), until_s, 0.8)
+        colour = _OF_CHANGE.get(change.became, GREY)
+        for name, cell in zip(pieces, (*cells, colour, text), strict=True):
+            pieces[name].append(cell)
     drawn = made.hbar(
         y="row",
         left="begin",

@@ -19,6 +19,7 @@ from rankwise.report.text import (
     matrix,
     network,
     ranks,
+    tuning,
     use,
     waiting,
 )
@@ -34,6 +35,7 @@ VIEWS = (
     network.view,
     collectives.view,
     use.view,
+    tuning.view,
     matrix.view,
     distribution.view,
 )

@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Decisions of tuners in words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rankwise.tune.decisions import Decision, Gain
+
+_MOST_RANKS = 8
+_MOST_MOVES = 6
+
+
+def change_text(decision: Decision) -> str:
+    """What is changed: `ranks 0 and 3: to cores 3 and 0`."""
+    change = decision.change
+    if change is None:
+        return _ranks(decision.ranks)
+    parts = []
+    if change.moves:
+        named = len(decision.ranks) == len(change.moves) and min(decision.ranks, default=-1) >= 0
+        names = (
+            [f"rank {rank}" for rank in decision.ranks]
+            if named
+            else [f"process {m.pid}" for m in change.moves]
+        )
+        moves = [
+            f"{name} from CPU {move.source} to {move.to}"
+            for name, move in zip(names, change.moves, strict=True)
+        ]
+        more = len(moves) - _MOST_MOVES
+        parts.append(", ".join(moves[:_MOST_MOVES]) + (f" and {more} more" if more > 0 else ""))
+    parts += [f"pages of process {each.pid} to NUMA node {each.to_numa}" for each in change.pages]
+    parts += [f"interrupt {each.number} to CPU {each.to}" for each in change.interrupts]
+    return ", ".join(parts) or _ranks(decision.ranks)
+
+
+def _ranks(ranks: Sequence[int]) -> str:
+    known = [str(rank) for rank in ranks if rank >= 0]
+    if not known:
+        return "ranks that are not named"
+    more = f" and {len(known) - _MOST_RANKS} more" if len(known) > _MOST_RANKS else ""
+    return f"rank{'s' * (len(known) > 1)} {', '.join(known[:_MOST_RANKS])}{more}"
+
+
+def percent(part: float) -> str:
+    """A part of a whole: `3.2 %`."""
+    return f"{100 * part:.3g} %"
+
+
+def gain_text(gain: Gain) -> str:
+    """What a change gained, with its interval: `35 % (31 % to 39 %)`."""
+    if gain.low is None or gain.high is None:
+        return percent(gain.value)
+    return f"{percent(gain.value)} ({percent(gain.low)} to {percent(gain.high)})"
