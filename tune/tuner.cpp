@@ -38,6 +38,7 @@ struct Failed {
 
 struct Group {
     PuSet allowed;
+    std::map<TaskId, PuSet> expected; ///< masks that its ranks have if nobody else changes them
     std::set<TaskId> seen;
     bool acting = false; ///< above the one threshold, and not yet below the other
     Seconds quiet_until = 0, pause;
@@ -132,6 +133,7 @@ struct Tuner::State {
                 continue;
             for (const ThreadSample &thread : rank.threads)
                 group.allowed |= thread.mask;
+            group.expected[rank.process] = rank.threads.front().mask;
             forget(group);
             Event event;
             event.what = Event::rank_found;
@@ -151,6 +153,7 @@ struct Tuner::State {
                 event.group = name;
                 event.why = "process " + std::to_string(process->number);
                 log(event);
+                group.expected.erase(*process);
                 process = group.seen.erase(process);
                 forget(group);
             }
@@ -168,12 +171,36 @@ struct Tuner::State {
         slowed = 1;
     }
 
+    /// Masks that somebody else has changed, or the kernel because of a cpuset or a core that went offline,
+    /// are what the ranks have now.
+    void heed_others(Group &group, const Observation &observation) {
+        PuSet all;
+        std::vector<std::int32_t> changed;
+        for (const RankLoad &rank : observation.ranks) {
+            all |= rank.mask;
+            if (std::exchange(group.expected[rank.process], rank.mask) != rank.mask)
+                changed.push_back(rank.rank);
+        }
+        if (changed.empty())
+            return;
+        const bool offline = std::any_of(observation.pus.begin(), observation.pus.end(), [&](const auto &pu) {
+            return !pu.second.online && group.allowed.test(static_cast<std::size_t>(pu.first));
+        });
+        if (!offline)
+            group.allowed = all;
+        forget(group);
+        group.acting = false;
+        group.quiet_until = system.now() + policy.first_pause;
+        Event event;
+        event.what = Event::seen;
+        event.group = observation.group;
+        event.why = "masks were changed from outside: what was learned is forgotten";
+        event.ranks = std::move(changed);
+        log(std::move(event));
+    }
+
     bool stands_back(const Sample &sample) {
-        std::string who;
-        for (const std::string &mover : sample.movers)
-            // It moves interrupts only.
-            if (mover != "irqbalance" || policy.move_interrupts)
-                who += (who.empty() ? "" : ", ") + mover;
+        const std::string who = other_movers(sample, policy);
         if (who != stood_back) {
             stood_back = who;
             Event event;
@@ -224,6 +251,7 @@ struct Tuner::State {
             group.last.reset();
             return true;
         }
+        heed_others(group, observation);
         group.last = observation;
         group.mapping.clear();
         std::vector<double> outside;
@@ -299,7 +327,8 @@ struct Tuner::State {
     void recognise(Seconds now) {
         Sample sample = system.sample(true);
         for (auto &[name, group] : groups) {
-            if (group.known.empty() || !group.last || now < group.quiet_until || budget < 1 || !light)
+            if (group.known.empty() || !group.last || now < group.quiet_until || budget < 1 || !light ||
+                !stood_back.empty())
                 continue;
             const std::vector<double> outside = outside_mpi(*light, sample, name);
             if (outside.size() != group.capability.size())
@@ -349,6 +378,7 @@ struct Tuner::State {
                 }
                 set_masks(group, trial_mapping);
             } else if (outcome == Trial::Outcome::undone) {
+                group.acting = false;
                 if (trial->attempt().expected)
                     std::erase_if(group.known, [&](const Known &each) {
                         return each.mapping == trial_mapping && same(each);
@@ -366,7 +396,14 @@ struct Tuner::State {
                 group.quiet_until = now + group.pause;
                 group.pause = std::min(2 * group.pause, policy.longest_pause);
             } else if (outcome == Trial::Outcome::failed) {
-                group.quiet_until = now + policy.longest_pause;
+                // A rank has ended, or the kernel does not let it go there any more.
+                if (group.last) {
+                    group.allowed.reset();
+                    for (const RankLoad &rank : group.last->ranks)
+                        group.allowed |= rank.mask;
+                }
+                group.quiet_until = now + group.pause;
+                group.pause = std::min(2 * group.pause, policy.longest_pause);
             } else
                 group.quiet_until = now + policy.first_pause;
         }
@@ -380,8 +417,10 @@ struct Tuner::State {
         group.mapping = mapping;
         if (!group.last)
             return;
-        for (std::size_t rank = 0; rank < mapping.size(); ++rank)
+        for (std::size_t rank = 0; rank < mapping.size(); ++rank) {
             group.last->ranks[rank].mask = mapping[rank];
+            group.expected[group.last->ranks[rank].process] = mapping[rank];
+        }
         group.capability = capabilities(*group.last, mapping);
     }
 };

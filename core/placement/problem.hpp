@@ -68,6 +68,8 @@ struct Loads {
     std::vector<std::int32_t> core;  ///< of each slot, its core as a number; empty: no two slots share one
     double core_yield = 1;           ///< what a core with several ranks computes by what it does with one
     std::vector<std::int32_t> home;  ///< of each rank, the memory that has its pages; -1 for none
+    /// Of each rank, those with which it exchanges messages so large that neither gets on alone; empty: none.
+    std::vector<std::vector<Rank>> in_step;
     double away = 0; ///< by how much of itself computation takes longer whose pages are elsewhere
 };
 

@@ -26,6 +26,11 @@ ProcessorLoads::ProcessorLoads(const Loads &loads, const Placement &placement) :
             ++ranks_on_core_[static_cast<std::size_t>(core)];
         }
     }
+    for (std::size_t rank = 0; rank < loads_.in_step.size(); ++rank)
+        for (const Rank other : loads_.in_step[rank])
+            if (static_cast<Rank>(rank) < other)
+                norm_.apply(out_of_phase(static_cast<Rank>(rank), placement.slot[rank], other,
+                                         placement.slot[static_cast<std::size_t>(other)]));
 }
 
 double ProcessorLoads::computation(Rank rank) const noexcept {
@@ -42,6 +47,29 @@ double ProcessorLoads::load(Rank rank, Slot slot) const noexcept {
             by += loads_.away;
     }
     return computation(rank) * by;
+}
+
+double ProcessorLoads::out_of_phase(Rank x, Slot of_x, Rank y, Slot of_y) const noexcept {
+    const double here = loads_.capability[static_cast<std::size_t>(of_x)],
+                 there = loads_.capability[static_cast<std::size_t>(of_y)];
+    const double unequal = 1 - std::min(here, there) / std::max(here, there);
+    const double slower = std::max(load(x, of_x), load(y, of_y));
+    return norm_.change(slower, slower + unequal * std::min(computation(x), computation(y)));
+}
+
+double ProcessorLoads::phase_change(const Placement &placement, Rank rank, Slot from, Slot to,
+                                    Rank partner) const noexcept {
+    double change = 0;
+    if (rank == no_rank || loads_.in_step.empty())
+        return change;
+    for (const Rank other : loads_.in_step[static_cast<std::size_t>(rank)]) {
+        const Slot there = placement.slot[static_cast<std::size_t>(other)];
+        if (other != partner)
+            change += out_of_phase(rank, to, other, there) - out_of_phase(rank, from, other, there);
+        else if (rank < other) // once for the two that change places
+            change += out_of_phase(rank, to, other, from) - out_of_phase(rank, from, other, to);
+    }
+    return change;
 }
 
 std::int32_t ProcessorLoads::core_of(Slot slot) const noexcept {
@@ -62,6 +90,7 @@ double ProcessorLoads::swap_change(const Placement &placement, Slot a, Slot b) c
     const Rank x = placement.rank[static_cast<std::size_t>(a)],
                y = placement.rank[static_cast<std::size_t>(b)];
     double change = norm_.change(load(x, a), load(x, b)) + norm_.change(load(y, b), load(y, a));
+    change += phase_change(placement, x, a, b, y) + phase_change(placement, y, b, a, x);
     if (const std::int32_t m = core_of(a), n = core_of(b); m != n) {
         const double more = computation(y) - computation(x);
         const int ranks = (y != no_rank) - (x != no_rank);

@@ -96,7 +96,7 @@ std::vector<Observation> observe(const Sample &before, const Sample &after) {
     if (length <= 0 || before.light || after.light)
         return found;
     std::map<std::string, Observation> groups;
-    std::map<std::int32_t, double> run_on;
+    std::map<std::string, std::map<std::int32_t, double>> run_on;
     for (const RankSample &rank : after.ranks) {
         Observation &group = groups[rank.group];
         group.group = rank.group;
@@ -111,12 +111,12 @@ std::vector<Observation> observe(const Sample &before, const Sample &after) {
         else if (!then || then->threads.empty() || rank.threads.empty())
             group.unusable = "a rank has just been found";
         else
-            group.ranks.push_back(load_of(*then, rank, length, run_on));
+            group.ranks.push_back(load_of(*then, rank, length, run_on[rank.group]));
     }
     for (const RankSample &rank : before.ranks)
         if (!find(after, rank.process))
             groups[rank.group].unusable = "a rank has ended";
-    std::map<std::int32_t, PuLoad> pus;
+    std::map<std::int32_t, PuLoad> pus; // others: all but interrupts
     for (const PuSample &now : after.pus) {
         const auto then = std::find_if(before.pus.begin(), before.pus.end(),
                                        [&](const PuSample &each) { return each.os == now.os; });
@@ -126,9 +126,7 @@ std::vector<Observation> observe(const Sample &before, const Sample &after) {
         load.line = now.line;
         if (then != before.pus.end() && now.online && then->online) {
             load.interrupts = share(now.interrupt - then->interrupt, length);
-            const double busy = share(now.busy - then->busy, length) - load.interrupts;
-            const auto ranks = run_on.find(now.os);
-            load.others = std::clamp(busy - (ranks == run_on.end() ? 0 : ranks->second), 0.0, 1.0);
+            load.others = std::max(share(now.busy - then->busy, length) - load.interrupts, 0.0);
         }
         pus[now.os] = load;
     }
@@ -144,6 +142,9 @@ std::vector<Observation> observe(const Sample &before, const Sample &after) {
         });
         group.group = name;
         group.pus = pus;
+        for (const auto &[pu, runs] : run_on[name])
+            if (const auto of = group.pus.find(pu); of != group.pus.end())
+                of->second.others = std::max(of->second.others - runs, 0.0);
         found.push_back(std::move(group));
     }
     return found;

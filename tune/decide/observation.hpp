@@ -29,7 +29,7 @@ struct RankLoad {
 /// @brief What a processing unit did between two samples.
 struct PuLoad {
     double interrupts = 0; ///< share of its time in interrupts and softirqs
-    double others = 0;     ///< used by neither ranks nor interrupts
+    double others = 0;     ///< used by neither the group's ranks nor interrupts
     double clock = 1;      ///< by the highest
     bool online = true;
     std::int32_t line = -1; ///< the device's interrupt that comes here most
@@ -50,8 +50,8 @@ struct Observation {
 
 /// @brief What happened to each group between two full samples.
 ///
-/// A unit's time that is neither ranks' nor interrupts' is others'; a thread's time counts for the unit it
-/// ran on last.
+/// A unit's time that is neither the group's ranks' nor interrupts' is others'; a thread's time counts for
+/// the unit it ran on last.
 std::vector<Observation> observe(const Sample &before, const Sample &after);
 
 /// @brief How much each rank computes for the others' one: relative computation, which does not depend on

@@ -17,6 +17,9 @@ constexpr double two_threads_yield = 1.25;
 // What computation takes longer whose memory is on another NUMA node, were all of it loads of which a tenth
 // miss all caches. Assumed.
 constexpr double elsewhere = 0.1;
+// Messages from this size on are not sent before their receiver takes them: what MPI and sockets buffer.
+// Assumed.
+constexpr double waits_for_receiver_bytes = 65536;
 
 std::vector<const Pu *> usable(const Observation &observation, const Node &node, const PuSet &allowed) {
     std::vector<const Pu *> found;
@@ -95,8 +98,11 @@ void make_matrix(Problem &problem, const Observation &observation, const Node &n
     placement::CommMatrix &matrix = problem.matrix;
     matrix.ranks = static_cast<placement::Rank>(observation.ranks.size());
     matrix.offsets.push_back(0);
-    for (const auto &of_rank : pairs) {
-        for (const auto &[other, pair] : of_rank) {
+    problem.loads.in_step.resize(pairs.size());
+    for (std::size_t rank = 0; rank < pairs.size(); ++rank) {
+        for (const auto &[other, pair] : pairs[rank]) {
+            if (pair.bytes >= waits_for_receiver_bytes * pair.messages)
+                problem.loads.in_step[rank].push_back(static_cast<placement::Rank>(other));
             matrix.neighbour.push_back(static_cast<placement::Rank>(other));
             matrix.nic_out.push_back(0);
             matrix.nic_in.push_back(0);
@@ -112,13 +118,23 @@ void make_matrix(Problem &problem, const Observation &observation, const Node &n
     }
 }
 
-double capability_of(const PuSet &slot, const Observation &observation) {
-    double sum = 0;
-    for (std::size_t pu = slot._Find_first(); pu < most_pus; pu = slot._Find_next(pu)) {
-        const auto load = observation.pus.find(static_cast<std::int32_t>(pu));
-        sum += load == observation.pus.end() ? 1 : load->second.capability();
+/// Of each unit, what ranks get of it: others may use the core's other hardware threads as well.
+std::map<std::int32_t, double> capabilities(const Observation &observation, const Node &node) {
+    std::map<std::int32_t, std::vector<std::int32_t>> threads;
+    for (const Pu &pu : node.pus)
+        if (pu.core >= 0)
+            threads[pu.core].push_back(pu.os);
+    std::map<std::int32_t, double> found;
+    for (const Pu &pu : node.pus) {
+        const auto load = observation.pus.find(pu.os);
+        double capability = load == observation.pus.end() ? 1 : load->second.capability();
+        for (const std::int32_t other : pu.core >= 0 ? threads[pu.core] : std::vector<std::int32_t>{})
+            if (const auto beside = observation.pus.find(other);
+                other != pu.os && beside != observation.pus.end())
+                capability /= 1 + beside->second.others * (2 / two_threads_yield - 1);
+        found[pu.os] = capability;
     }
-    return sum / static_cast<double>(slot.count());
+    return found;
 }
 
 void make_loads(Problem &problem, const Observation &observation, const Node &node,
@@ -126,8 +142,12 @@ void make_loads(Problem &problem, const Observation &observation, const Node &no
     placement::Loads &loads = problem.loads;
     std::set<std::int32_t> cores, memories;
     bool share_cores = false;
+    const std::map<std::int32_t, double> of_unit = capabilities(observation, node);
     for (const PuSet &slot : problem.slots) {
-        loads.capability.push_back(capability_of(slot, observation));
+        double sum = 0;
+        for (std::size_t pu = slot._Find_first(); pu < most_pus; pu = slot._Find_next(pu))
+            sum += of_unit.at(static_cast<std::int32_t>(pu));
+        loads.capability.push_back(sum / static_cast<double>(slot.count()));
         const Pu &pu = *by_number.at(static_cast<std::int32_t>(slot._Find_first()));
         loads.core.push_back(pu.core);
         loads.memory.push_back(std::max(pu.numa, -1));

@@ -52,6 +52,28 @@ std::string named(const RankLoad &rank) {
                           : "process " + std::to_string(rank.process.number);
 }
 
+/// What a rank's core has less or more than that of the partner that is most unlike it, by the larger; and
+/// who that is.
+std::pair<double, Rank> unequal(const Problem &problem, const std::vector<Slot> &slots, std::size_t rank) {
+    std::pair<double, Rank> most{0, placement::no_rank};
+    for (const Rank other : problem.loads.in_step[rank]) {
+        const double here = problem.loads.capability[static_cast<std::size_t>(slots[rank])],
+                     there =
+                         problem.loads
+                             .capability[static_cast<std::size_t>(slots[static_cast<std::size_t>(other)])];
+        most = std::max(most, {1 - std::min(here, there) / std::max(here, there), other});
+    }
+    return most;
+}
+
+double longest_computation(const Problem &problem, const std::vector<Slot> &slots) {
+    double longest = 0;
+    for (std::size_t rank = 0; rank < slots.size(); ++rank)
+        longest = std::max(longest, problem.loads.computation[rank] /
+                                        problem.loads.capability[static_cast<std::size_t>(slots[rank])]);
+    return longest;
+}
+
 /// The rank that most of the gain is for: what it does where it is now, and what is better elsewhere.
 std::string reason(const Observation &observation, const Problem &problem, const std::vector<Slot> &to) {
     std::size_t busiest = 0, moved = 0;
@@ -79,6 +101,16 @@ std::string reason(const Observation &observation, const Problem &problem, const
     const double before = problem.loads.capability[here],
                  after = problem.loads.capability[static_cast<std::size_t>(to[busiest])];
     const std::string unit = list_text(problem.slots[here]);
+    for (std::size_t rank = 0; rank < to.size(); ++rank) {
+        const auto [apart, partner] = unequal(problem, problem.current, rank);
+        if (to[rank] != problem.current[rank] && apart > 0.05 &&
+            unequal(problem, to, rank).first < apart / 2 &&
+            longest_computation(problem, to) > 0.98 * longest_computation(problem, problem.current))
+            return named(observation.ranks[rank]) + " and " +
+                   named(observation.ranks[static_cast<std::size_t>(partner)]) +
+                   " exchange large messages from cores of unequal capability, out of phase: one gives " +
+                   percent(1 - apart) + " of the other";
+    }
     if (after > 1.02 * before) {
         std::string why = named(first) + " is outside MPI " + percent(first.outside_mpi) +
                           " of its time on PU " + unit +

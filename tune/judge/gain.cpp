@@ -42,6 +42,11 @@ double quantile(double freedom) {
            (3 * z7 + 19 * z5 + 17 * z3 - 15 * z) / (384 * v * v * v);
 }
 
+/// Part of the time that a rate saves that is higher by a part of itself.
+double saved(double faster) {
+    return faster > -0.99 ? faster / (1 + faster) : -99;
+}
+
 } // namespace
 
 double scatter(std::span<const double> rates) {
@@ -76,8 +81,8 @@ Gain gain(std::span<const double> a, std::span<const double> b, std::span<const 
     const double difference = changed.value - without.value, width = quantile(freedom) * std::sqrt(variance);
     if (without.value <= 0)
         return {};
-    return {difference / without.value, (difference - width) / without.value,
-            (difference + width) / without.value};
+    return {saved(difference / without.value), saved((difference - width) / without.value),
+            saved((difference + width) / without.value)};
 }
 
 } // namespace rankwise::tune

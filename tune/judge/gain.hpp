@@ -5,12 +5,12 @@
 
 namespace rankwise::tune {
 
-/// @brief What a change gained, with its interval at 95 %: part by which the rate rose.
+/// @brief What a change gained, with its interval at 95 %: part of the time that is saved, as an estimate's.
 struct Gain {
     double value = 0, low = 0, high = 0;
 };
 
-/// @brief Welch's interval of the difference of two means, by the first mean.
+/// @brief Welch's interval of the difference of two means of rates, by the first mean, as time that is saved.
 ///
 /// Windows that follow each other are alike: variances are enlarged by (1 + r) / (1 - r), r the correlation
 /// of neighbours (Zwiers & von Storch, 1995), where that is above 0.

@@ -36,6 +36,15 @@ Change inverse(const Change &change) {
     return back;
 }
 
+std::string other_movers(const Sample &sample, const Policy &policy) {
+    std::string who;
+    for (const std::string &mover : sample.movers)
+        // It moves interrupts only.
+        if (mover != "irqbalance" || policy.move_interrupts)
+            who += (who.empty() ? "" : ", ") + mover;
+    return who;
+}
+
 Trial::Trial(Attempt attempt, const Policy &policy, System &system, std::function<void(Event)> log)
     : attempt_(std::move(attempt)), policy_(policy), system_(system), log_(std::move(log)),
       what_(attempt_.rate_of), window_(policy.window) {
@@ -143,6 +152,10 @@ Seconds Trial::next_part() {
         if (attempt_.estimated < noise)
             return end(Outcome::nothing_learned, Event::refused,
                        "what it may gain is less than the job's rate varies from window to window");
+        // Light samples, as those of windows are, do not say who else is here.
+        if (const std::string who = other_movers(system_.sample(false), policy_); !who.empty())
+            return end(Outcome::nothing_learned, Event::refused,
+                       who + " has begun to move processes or pages");
         if (!apply(attempt_.change, "to be measured"))
             return due_;
         return begin(Part::with, now + policy_.settle);

@@ -70,6 +70,10 @@ class Trial {
     bool applied_ = false;
 };
 
+/// @return those that move what this tuner would move: while they do, nothing is changed. Empty if there are
+/// none
+std::string other_movers(const Sample &sample, const Policy &policy);
+
 /// @brief What takes a change back.
 Change inverse(const Change &change);
 

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// `simulate < SCENARIO`: a Tuner on a node that does not exist. Prints its events, a JSON object a line, and
+// at the end what became of the jobs. Status 1 and a line `violation` each for what no tuner may do.
+// `simulate best`: instead, the estimate of the best mapping of a job and of the one found; `simulate
+// decide`: how long a decision takes; `simulate forgets`: with masks that are not given back.
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <iostream>
+#include <numeric>
+
+#include "decide/observation.hpp"
+#include "decide/proposal.hpp"
+#include "scenario.hpp"
+#include "simulated_system.hpp"
+
+namespace rankwise::tune::simulated {
+namespace {
+
+const char *const names[] = {"started",    "rank_found", "rank_gone", "seen",   "proposed",
+                             "refused",    "applied",    "measured",  "kept",   "undone",
+                             "stood_back", "restored",   "failed",    "stopped"};
+
+void print(const Event &event, Seconds began) {
+    std::printf(R"({"at_s": %.6f, "what": "%s", "group": "%s", "why": "%s", "ranks": [)", event.at - began,
+                names[event.what], event.group.c_str(), event.why.c_str());
+    for (std::size_t at = 0; at < event.ranks.size(); ++at)
+        std::printf("%s%d", at ? ", " : "", event.ranks[at]);
+    std::printf("], \"moves\": [");
+    for (std::size_t at = 0; at < event.change.moves.size(); ++at)
+        std::printf("%s[\"%s\", \"%s\"]", at ? ", " : "", list_text(event.change.moves[at].from).c_str(),
+                    list_text(event.change.moves[at].to).c_str());
+    std::printf("]");
+    for (const auto &[key, value] : {std::pair{"estimated_gain", event.estimated_gain},
+                                     {"measured_gain", event.measured_gain},
+                                     {"gain_low", event.gain_low}})
+        if (value)
+            std::printf(", \"%s\": %.6g", key, *value);
+    std::printf("}\n");
+}
+
+void print(const Job &job) {
+    std::printf(R"({"job": "%s", "iterations": %.3f, "seconds": %.3f, "masks": [)", job.name.c_str(),
+                job.position, job.alive_for);
+    for (std::size_t rank = 0; rank < job.ranks.size(); ++rank)
+        std::printf("%s\"%s\"", rank ? ", " : "", list_text(job.ranks[rank].mask).c_str());
+    std::printf("]}\n");
+}
+
+/// The estimate of the best of all mappings of a job on the units it has, and of the one that proposals lead
+/// to.
+void print_best(SimulatedSystem &system, const Scenario &scenario) {
+    const Sample before = system.sample(false);
+    system.advance(system.now() + 1);
+    const Sample after = system.sample(false);
+    for (Observation &observation : observe(before, after)) {
+        if (observation.group != scenario.best_of)
+            continue;
+        PuSet allowed;
+        Mapping now;
+        for (const RankLoad &rank : observation.ranks) {
+            allowed |= rank.mask;
+            now.push_back(rank.mask);
+        }
+        const auto value = [&](const Mapping &mapping) {
+            return estimate(observation, scenario.node, allowed, mapping);
+        };
+        double best = value(now);
+        std::vector<std::size_t> order(now.size());
+        std::iota(order.begin(), order.end(), 0);
+        do {
+            Mapping mapping;
+            for (const std::size_t at : order)
+                mapping.push_back(now[at]);
+            best = std::min(best, value(mapping));
+        } while (std::next_permutation(order.begin(), order.end()));
+        // Of what was seen: what follows from ranks on other cores is the simulation's, and not judged here.
+        Mapping reached = now;
+        const double first = value(now);
+        const auto began = std::chrono::steady_clock::now();
+        if (const Decision decision = decide(observation, scenario.node, allowed, 1); decision.proposal)
+            reached = decision.proposal->mapping;
+        const std::chrono::duration<double> took = std::chrono::steady_clock::now() - began;
+        std::printf(R"({"now": %.9g, "best": %.9g, "reached": %.9g, "took_s": %.6f})"
+                    "\n",
+                    first, best, value(reached), took.count());
+    }
+}
+
+void time_decision(SimulatedSystem &system, const Scenario &scenario) {
+    const Sample before = system.sample(false);
+    system.advance(system.now() + 1);
+    const Sample after = system.sample(false);
+    std::vector<double> took;
+    for (int repeat = 0; repeat < 5; ++repeat) {
+        const auto began = std::chrono::steady_clock::now();
+        for (const Observation &observation : observe(before, after)) {
+            PuSet allowed;
+            for (const RankLoad &rank : observation.ranks)
+                allowed |= rank.mask;
+            decide(observation, scenario.node, allowed, scenario.policy.begin_above);
+        }
+        took.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count());
+    }
+    std::sort(took.begin(), took.end());
+    std::printf("{\"decision_s\": %.6f}\n", took[took.size() / 2]);
+}
+
+int simulate(const std::string &mode) {
+    const Scenario scenario = read_scenario(std::cin);
+    SimulatedSystem system(scenario.node, scenario.seed);
+    for (const Job &job : scenario.jobs)
+        system.add(job);
+    const Seconds began = system.now(), until = began + scenario.until;
+    auto next = scenario.events.begin();
+    const auto happen_until = [&](Seconds moment) {
+        while (next != scenario.events.end() && began + next->first <= moment) {
+            system.advance(std::max(began + next->first, system.now()));
+            system.happen((next++)->second);
+        }
+        system.advance(std::max(moment, system.now()));
+    };
+    if (mode == "best" || mode == "decide") {
+        happen_until(until);
+        if (mode == "best")
+            print_best(system, scenario);
+        else
+            time_decision(system, scenario);
+        return 0;
+    }
+    Tuner tuner(scenario.node, scenario.policy, system, [&](const Event &event) { print(event, began); });
+    long steps = 0;
+    while (system.now() < until) {
+        const Seconds due = tuner.step();
+        ++steps;
+        happen_until(std::min(std::max(due, system.now() + 1e-3), until));
+    }
+    tuner.stop(false);
+    for (const Job &job : system.jobs())
+        print(job);
+    if (mode != "forgets")
+        system.restore();
+    system.check_restored();
+    std::printf("{\"steps\": %ld, \"applied\": %d, \"samples\": %zu}\n", steps, system.applied(),
+                system.samples());
+    for (const std::string &violation : system.violations())
+        std::printf("{\"violation\": \"%s\"}\n", violation.c_str());
+    return system.violations().empty() ? 0 : 1;
+}
+
+} // namespace
+} // namespace rankwise::tune::simulated
+
+int main(int count, char **words) {
+    return rankwise::tune::simulated::simulate(count > 1 ? words[1] : "");
+}

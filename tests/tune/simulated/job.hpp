@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "types.hpp"
+
+namespace rankwise::tune::simulated {
+
+/// @brief A processing unit as it is, which a tuner only sees through times.
+struct Core {
+    double interrupts = 0, others = 0, clock = 1; ///< shares of its time; by the highest
+    bool online = true;
+    Seconds busy = 0, interrupt = 0;
+    std::vector<std::pair<std::size_t, std::size_t>> ranks; ///< that run on it: job, rank
+};
+
+struct Rank {
+    TaskId process;
+    PuSet mask, original; ///< now; as somebody other than the tuner has last made it
+    PuSet set;            ///< by the tuner; none if it did not
+    std::int32_t pu = -1;
+    bool alive = true;
+    double computes = 1; ///< share of the time, of the last chunk
+    Seconds run = 0, queued = 0, mpi = 0, wait = 0;
+    std::int32_t home = -1;
+};
+
+/// @brief A bulk-synchronous program: each iteration every rank computes, exchanges messages with its
+/// partners, and waits for the slowest.
+struct Job {
+    std::string name;
+    std::vector<Rank> ranks;
+    std::vector<double> computation; ///< seconds of an iteration, by rank, on a whole core
+    double bytes = 0;                ///< of an iteration, to each partner
+    std::string pattern = "none";    ///< none, ring, pairs, halves
+    double noise = 0.005;            ///< standard deviation of an iteration's slowly changing factor
+    double away = 0;                 ///< by how much computation is slower whose pages are elsewhere
+    /// What a rank waits for its partner's computation where the two cores are unequal (S-lammps).
+    double out_of_phase = 0;
+    bool page = true, iterations = true, spins = true;
+    double starts = 0;
+
+    bool running = false, suspended = false;
+    double position = 0; ///< iterations done, with the part of the one under way
+    Seconds iteration_end = 0, stalled = 0, alive_for = 0;
+    double factor = 0; ///< of noise, at the moment
+    std::mt19937_64 random;
+
+    std::vector<std::int32_t> partners(std::int32_t rank) const;
+};
+
+} // namespace rankwise::tune::simulated

@@ -1,0 +1,411 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "simulated_system.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <sstream>
+
+#include "error.hpp"
+
+namespace rankwise::tune::simulated {
+
+namespace {
+
+constexpr Seconds chunk = 0.02;
+// How long the factor of noise is like itself.
+constexpr Seconds remembered = 0.5;
+// What ranks lose that are moved: caches, and the threads that move.
+constexpr Seconds move_cost = 5e-4;
+// How much slower a thread is beside one that computes, and beside one that spins.
+constexpr double beside_busy = 0.65, beside_spinning = 0.25;
+// Seconds a byte by what two ranks share, as in `levels` of decide/problem.hpp: nothing .. core.
+constexpr double per_byte[] = {1e-9, 6e-10, 3e-10, 2.5e-10, 1e-10, 8e-11, 8e-11};
+
+std::int32_t common(const Pu &a, const Pu &b) {
+    std::int32_t level = 1;
+    for (const auto part : {&Pu::package, &Pu::numa, &Pu::l3, &Pu::l2, &Pu::core}) {
+        if (a.*part < 0 || a.*part != b.*part)
+            break;
+        ++level;
+    }
+    return level;
+}
+
+} // namespace
+
+PuSet parse_pus(const std::string &text) {
+    PuSet found;
+    std::istringstream parts(text);
+    for (std::string part; std::getline(parts, part, ',');) {
+        const auto dash = part.find('-');
+        const auto first = std::stoul(part.substr(0, dash));
+        const auto last = dash == std::string::npos ? first : std::stoul(part.substr(dash + 1));
+        for (auto pu = first; pu <= last; ++pu)
+            found.set(pu);
+    }
+    return found;
+}
+
+std::vector<std::int32_t> Job::partners(std::int32_t rank) const {
+    const auto count = static_cast<std::int32_t>(ranks.size());
+    if (count < 2 || pattern == "none")
+        return {};
+    if (pattern == "pairs")
+        return (rank ^ 1) < count ? std::vector<std::int32_t>{rank ^ 1} : std::vector<std::int32_t>{};
+    if (pattern == "halves")
+        return {(rank + count / 2) % count};
+    if (count == 2)
+        return {1 - rank};
+    return {(rank + 1) % count, (rank + count - 1) % count};
+}
+
+SimulatedSystem::SimulatedSystem(Node node, std::uint64_t seed) : node_(std::move(node)), random_(seed) {
+    for (const Pu &pu : node_.pus) {
+        cores_[pu.os] = {};
+        pus_[pu.os] = &pu;
+    }
+}
+
+SimulatedSystem::Found SimulatedSystem::find(const TaskId &process) {
+    for (Job &job : jobs_)
+        for (Rank &rank : job.ranks)
+            if (job.running && rank.alive && rank.process == process)
+                return {&job, &rank};
+    return {};
+}
+
+Job &SimulatedSystem::job(const std::string &name) {
+    const auto found =
+        std::find_if(jobs_.begin(), jobs_.end(), [&](const Job &each) { return each.name == name; });
+    if (found == jobs_.end())
+        throw Error("no job `" + name + "` in the scenario");
+    return *found;
+}
+
+PuSet SimulatedSystem::online(const PuSet &of) const {
+    PuSet found = of;
+    for (const auto &[os, core] : cores_)
+        if (!core.online)
+            found.reset(static_cast<std::size_t>(os));
+    return found;
+}
+
+/// As Linux does: each rank on the unit of its mask that has the fewest.
+void SimulatedSystem::settle_on_cores() {
+    for (auto &[os, core] : cores_)
+        core.ranks.clear();
+    for (std::size_t j = 0; j < jobs_.size(); ++j) {
+        if (!jobs_[j].running)
+            continue;
+        for (std::size_t r = 0; r < jobs_[j].ranks.size(); ++r) {
+            Rank &rank = jobs_[j].ranks[r];
+            if (!rank.alive)
+                continue;
+            PuSet usable = online(rank.mask);
+            if (usable.none())
+                usable = online(cpusets_[jobs_[j].name]);
+            const auto load = [&](std::int32_t pu) { return cores_.at(pu).ranks.size(); };
+            std::int32_t best = rank.pu >= 0 && usable.test(static_cast<std::size_t>(rank.pu)) ? rank.pu : -1;
+            // It is not always seen at once that another unit is idle.
+            if (best < 0 || (load(best) > 0 && random_() % 4 == 0))
+                for (std::size_t pu = usable._Find_first(); pu < most_pus; pu = usable._Find_next(pu))
+                    if (best < 0 || load(static_cast<std::int32_t>(pu)) < load(best))
+                        best = static_cast<std::int32_t>(pu);
+            rank.pu = best;
+            cores_.at(best).ranks.emplace_back(j, r);
+        }
+    }
+}
+
+void SimulatedSystem::set_mask(Rank &rank, const PuSet &mask) {
+    rank.mask = mask;
+    if (!online(mask).test(static_cast<std::size_t>(std::max(rank.pu, 0))))
+        rank.pu = -1;
+}
+
+double SimulatedSystem::capability(const Rank &rank) const {
+    const Core &core = cores_.at(rank.pu);
+    double capability = std::max((1 - core.interrupts - core.others) * core.clock, 0.02) /
+                        static_cast<double>(std::max<std::size_t>(core.ranks.size(), 1));
+    for (const Pu &other : node_.pus) {
+        if (other.os == rank.pu || other.core != pus_.at(rank.pu)->core)
+            continue;
+        for (const auto &[j, r] : cores_.at(other.os).ranks) {
+            const double busy = jobs_[j].suspended ? 0 : jobs_[j].ranks[r].computes;
+            capability /= 1 + beside_busy * busy + (jobs_[j].spins ? beside_spinning * (1 - busy) : 0);
+        }
+    }
+    return capability;
+}
+
+void SimulatedSystem::run(Job &job, Seconds length) {
+    const std::size_t count = job.ranks.size();
+    if (!std::all_of(job.ranks.begin(), job.ranks.end(), [](const Rank &rank) { return rank.alive; })) {
+        // The others wait for the one that is gone.
+        for (Rank &rank : job.ranks) {
+            rank.computes = 0;
+            rank.mpi += length;
+            rank.wait += length;
+        }
+        return;
+    }
+    std::vector<double> computes(count), takes(count);
+    const double kept = std::exp(-length / remembered);
+    std::normal_distribution<double> normal(0, job.noise);
+    job.factor = kept * job.factor + std::sqrt(1 - kept * kept) * normal(job.random);
+    double longest = 0;
+    for (std::size_t r = 0; r < count; ++r) {
+        const Rank &rank = job.ranks[r];
+        const bool far = rank.home >= 0 && pus_.at(rank.pu)->numa != rank.home;
+        computes[r] = job.computation[r] / capability(rank) * (far ? 1 + job.away : 1);
+    }
+    for (std::size_t r = 0; r < count; ++r) {
+        takes[r] = computes[r];
+        for (const std::int32_t other : job.partners(static_cast<std::int32_t>(r))) {
+            const Rank &a = job.ranks[r], &b = job.ranks[static_cast<std::size_t>(other)];
+            const double here = capability(a), there = capability(b);
+            takes[r] += 2 * job.bytes * per_byte[common(*pus_.at(a.pu), *pus_.at(b.pu))] /
+                        std::min({here, there, 1.0});
+            takes[r] += job.out_of_phase * (1 - std::min(here, there) / std::max(here, there)) *
+                        computes[static_cast<std::size_t>(other)];
+        }
+        longest = std::max(longest, takes[r]);
+    }
+    longest *= std::max(1 + job.factor, 0.2);
+    const Seconds works = std::max(length - job.stalled, 0.0);
+    job.stalled = std::max(job.stalled - length, 0.0);
+    const double before = job.position;
+    job.position += works / longest;
+    if (std::floor(job.position) > std::floor(before))
+        job.iteration_end = now_ + length - (job.position - std::floor(job.position)) * longest;
+    for (std::size_t r = 0; r < count; ++r) {
+        Rank &rank = job.ranks[r];
+        rank.computes = std::min(computes[r] / longest, 1.0);
+        const double mpi = length * (1 - rank.computes);
+        rank.mpi += mpi;
+        rank.wait += std::max(mpi - length * (takes[r] - computes[r]) / longest, 0.0);
+        Core &core = cores_.at(rank.pu);
+        const double has = (1 - core.interrupts - core.others) / static_cast<double>(core.ranks.size());
+        const double runs = length * has * (job.spins ? 1 : rank.computes);
+        rank.run += runs;
+        rank.queued += length * (1 - 1 / static_cast<double>(core.ranks.size()));
+        core.busy += runs;
+    }
+}
+
+void SimulatedSystem::advance(Seconds to) {
+    while (now_ < to) {
+        const Seconds length = std::min(chunk, to - now_);
+        settle_on_cores();
+        for (Job &each : jobs_) {
+            if (!each.running)
+                continue;
+            each.alive_for += length;
+            if (!each.suspended)
+                run(each, length);
+        }
+        for (auto &[os, core] : cores_)
+            if (core.online) {
+                core.busy += length * (core.interrupts + core.others);
+                core.interrupt += length * core.interrupts;
+            }
+        now_ = length < chunk ? to : now_ + length;
+    }
+}
+
+RankSample SimulatedSystem::sample_of(const Job &job, const Rank &rank, std::int32_t number,
+                                      bool light) const {
+    RankSample found;
+    found.process = rank.process;
+    found.group = job.name;
+    found.stopped = job.suspended;
+    if (!light) {
+        ThreadSample thread;
+        thread.id = rank.process;
+        thread.state = job.suspended ? 'T' : 'R';
+        thread.run = rank.run;
+        thread.queued = rank.queued;
+        thread.pu = rank.pu;
+        thread.mask = rank.mask;
+        found.threads.push_back(thread);
+        if (rank.home >= 0) {
+            found.pages_by_numa.assign(static_cast<std::size_t>(rank.home) + 1, 0);
+            found.pages_by_numa.back() = 100000;
+        }
+    }
+    if (job.page) {
+        Progress progress;
+        progress.rank = number;
+        progress.ranks = static_cast<std::int32_t>(job.ranks.size());
+        const auto done = static_cast<std::uint64_t>(job.position);
+        const std::vector<std::int32_t> partners = job.partners(number);
+        progress.calls = done * (1 + 2 * partners.size());
+        progress.iterations = job.iterations ? done : 0;
+        progress.iteration_end = job.iterations ? job.iteration_end : 0;
+        progress.mpi = rank.mpi;
+        progress.wait = rank.wait;
+        for (const std::int32_t other : partners)
+            progress.peers.push_back(
+                {other, done, static_cast<std::uint64_t>(static_cast<double>(done) * job.bytes)});
+        found.progress = std::move(progress);
+    }
+    return found;
+}
+
+Sample SimulatedSystem::sample(bool light) {
+    ++samples_;
+    settle_on_cores();
+    Sample found;
+    found.at = now_;
+    found.light = light;
+    for (const Job &each : jobs_)
+        for (std::size_t r = 0; each.running && r < each.ranks.size(); ++r)
+            if (each.ranks[r].alive)
+                found.ranks.push_back(sample_of(each, each.ranks[r], static_cast<std::int32_t>(r), light));
+    if (light)
+        return found;
+    for (const auto &[os, core] : cores_)
+        found.pus.push_back({os, core.online, core.busy, core.interrupt, 0, core.clock});
+    found.movers.assign(movers_.begin(), movers_.end());
+    return found;
+}
+
+namespace {
+
+/// Whether two ranks have a unit in common that were not given it so.
+bool collide(const Job &job) {
+    for (std::size_t a = 0; a < job.ranks.size(); ++a)
+        for (std::size_t b = 0; b < a; ++b) {
+            const Rank &x = job.ranks[a], &y = job.ranks[b];
+            if (x.alive && y.alive && (x.mask & y.mask).any() &&
+                (x.mask != x.original || y.mask != y.original))
+                return true;
+        }
+    return false;
+}
+
+} // namespace
+
+std::string SimulatedSystem::apply(const Change &change) {
+    std::map<Job *, bool> collided;
+    for (const RankMove &move : change.moves) {
+        const Found found = find(move.process);
+        if (!found.rank)
+            return "process " + std::to_string(move.process.number) + " ended";
+        if (found.rank->mask != move.from)
+            return "the mask of process " + std::to_string(move.process.number) +
+                   " was changed by another process";
+        if ((online(move.to) & cpusets_[found.job->name]) != move.to)
+            return "its cpuset does not have these processing units";
+        if (movers_.size() > movers_.count("irqbalance") && found.rank->set.none())
+            violations_.push_back(found.job->name + ": moved beside another mover");
+        if ((move.to & ~allowed_[found.job->name]).any())
+            violations_.push_back(found.job->name + ": asked for units it may not use");
+        collided[found.job] = collide(*found.job);
+    }
+    for (const RankMove &move : change.moves) {
+        const Found found = find(move.process);
+        set_mask(*found.rank, move.to);
+        found.rank->set = move.to;
+        found.job->stalled = std::max(found.job->stalled, move_cost);
+    }
+    for (const auto &[job, did] : collided)
+        if (!did && collide(*job))
+            violations_.push_back(job->name + ": two ranks on one unit");
+    ++applied_;
+    return {};
+}
+
+void SimulatedSystem::restore() {
+    for (Job &each : jobs_)
+        for (Rank &rank : each.ranks)
+            if (rank.set.any() && rank.mask == rank.set)
+                set_mask(rank, rank.original);
+}
+
+void SimulatedSystem::check_restored() {
+    for (const Job &each : jobs_)
+        for (const Rank &rank : each.ranks)
+            if (each.running && rank.alive && rank.mask != rank.original)
+                violations_.push_back(each.name + ": a mask was not given back");
+}
+
+void SimulatedSystem::happen(const std::string &line) {
+    std::istringstream words(line);
+    std::string what, name;
+    words >> what >> name;
+    const auto number = [&] {
+        double value = 0;
+        words >> value;
+        return value;
+    };
+    if (what == "irq")
+        cores_.at(std::stoi(name)).interrupts = number();
+    else if (what == "others")
+        cores_.at(std::stoi(name)).others = number();
+    else if (what == "clock")
+        cores_.at(std::stoi(name)).clock = number();
+    else if (what == "mover")
+        movers_.insert(name);
+    else if (what == "nomover")
+        movers_.erase(name);
+    else if (what == "jump")
+        now_ += std::stod(name);
+    else if (what == "online")
+        cores_.at(std::stoi(name)).online = true;
+    else if (what == "offline") {
+        cores_.at(std::stoi(name)).online = false;
+        // The kernel lets a task that has no unit left run on all of its cpuset.
+        for (Job &each : jobs_)
+            for (Rank &rank : each.ranks)
+                if (each.running && online(rank.mask).none()) {
+                    set_mask(rank, cpusets_[each.name]);
+                    rank.original = rank.mask;
+                    rank.set.reset();
+                }
+    } else if (what == "start") {
+        Job &started = job(name);
+        started.running = true;
+        for (Rank &rank : started.ranks) {
+            rank.process = {next_process_, static_cast<std::uint64_t>(next_process_)};
+            ++next_process_;
+            allowed_[name] |= rank.mask;
+        }
+        cpusets_[name] = allowed_[name];
+    } else if (what == "end")
+        job(name).running = false;
+    else if (what == "suspend")
+        job(name).suspended = true;
+    else if (what == "resume")
+        job(name).suspended = false;
+    else if (what == "kill")
+        job(name).ranks.at(static_cast<std::size_t>(number())).alive = false;
+    else if (what == "compute") {
+        for (double &each : job(name).computation)
+            each = number();
+    } else if (what == "mask") {
+        Rank &rank = job(name).ranks.at(static_cast<std::size_t>(number()));
+        std::string pus;
+        words >> pus;
+        set_mask(rank, parse_pus(pus));
+        rank.original = rank.mask;
+        rank.set.reset();
+        allowed_[name] |= rank.mask;
+        cpusets_[name] |= rank.mask;
+    } else if (what == "cpuset") {
+        std::string pus;
+        words >> pus;
+        cpusets_[name] = parse_pus(pus);
+        for (Rank &rank : job(name).ranks) {
+            const PuSet left = rank.mask & cpusets_[name];
+            if (left == rank.mask)
+                continue;
+            set_mask(rank, left.any() ? left : cpusets_[name]);
+            rank.original = rank.mask;
+            rank.set.reset();
+        }
+    } else
+        throw Error("`" + what + "` cannot happen");
+}
+
+} // namespace rankwise::tune::simulated

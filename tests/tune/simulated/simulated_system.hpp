@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "job.hpp"
+#include "system.hpp"
+
+namespace rankwise::tune::simulated {
+
+/// @brief A node that does not exist: its processing units, and jobs on it by a model of their time that is
+/// not the tuner's estimate.
+///
+/// Checks all that is done to it. What no tuner may do is in `violations`.
+class SimulatedSystem final : public System {
+  public:
+    SimulatedSystem(Node node, std::uint64_t seed);
+
+    Seconds now() const override { return now_; }
+    Sample sample(bool light) override;
+    std::string apply(const Change &change) override;
+    void restore() override;
+
+    /// @brief Let time pass, jobs get on.
+    void advance(Seconds to);
+
+    /// @brief What happens from outside: one line of a scenario without its moment.
+    /// @throws Error if it cannot be read
+    void happen(const std::string &line);
+
+    void add(Job job) { jobs_.push_back(std::move(job)); }
+
+    /// @brief After the tuner has stopped: do all ranks have the masks they were given?
+    void check_restored();
+
+    const std::vector<Job> &jobs() const { return jobs_; }
+    const std::vector<std::string> &violations() const { return violations_; }
+    int applied() const { return applied_; }
+    std::size_t samples() const { return samples_; }
+
+  private:
+    struct Found {
+        Job *job = nullptr;
+        Rank *rank = nullptr;
+    };
+    Found find(const TaskId &process);
+    Job &job(const std::string &name);
+    void settle_on_cores();
+    void set_mask(Rank &rank, const PuSet &mask);
+    double capability(const Rank &rank) const;
+    void run(Job &job, Seconds length);
+    PuSet online(const PuSet &of) const;
+    RankSample sample_of(const Job &job, const Rank &rank, std::int32_t number, bool light) const;
+
+    Node node_;
+    std::map<std::int32_t, Core> cores_;
+    std::map<std::int32_t, const Pu *> pus_;
+    std::vector<Job> jobs_;
+    std::set<std::string> movers_;
+    std::map<std::string, PuSet> allowed_; ///< all that a job's ranks ever had from outside
+    std::map<std::string, PuSet> cpusets_; ///< what the kernel lets them have now
+    std::vector<std::string> violations_;
+    std::mt19937_64 random_;
+    std::int32_t next_process_ = 1000;
+    Seconds now_ = 1000;
+    int applied_ = 0;
+    std::size_t samples_ = 0;
+};
+
+/// @brief `0-3,8`
+PuSet parse_pus(const std::string &text);
+
+} // namespace rankwise::tune::simulated
