@@ -94,7 +94,7 @@ def test_nothing_is_touched_where_nothing_is_to_be_gained(program, job):
 
 
 def test_each_phase_of_a_program_gets_its_mapping(program):
-    # GIVEN a program in which two ranks wait in turn, for six seconds each, and interrupts that no mapping suits in both
+    # GIVEN a program in which two ranks wait in turn, six seconds each, and interrupts: no mapping suits both
     phases = [
         f"at {5 + 6 * i} compute a {' '.join('0.004' if rank == i % 2 else '0.01' for rank in range(4))}"
         for i in range(60)

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <random>
 
 #include "decide/problem.hpp"
 #include "placement/mappers/refine.hpp"
@@ -17,14 +18,18 @@ using placement::Rank;
 using placement::Slot;
 using placement::TimeEstimate;
 
+constexpr std::size_t few_ranks = 16;
+constexpr int starts = 16;
+constexpr int most_swaps = 8;
+
 struct Exchange {
     Slot a = -1, b = -1;
     double change = 0;
 };
 
-Exchange best_exchange(const TimeEstimate &estimate, const Problem &problem) {
+Exchange best_exchange(const TimeEstimate &estimate, const Problem &problem, const std::vector<Slot> &slots) {
     Exchange best;
-    for (const Slot a : problem.current)
+    for (const Slot a : slots)
         for (Slot b = 0; b < problem.hierarchy.count(); ++b) {
             // Pairs of ranks come twice.
             if (b == a ||
@@ -34,6 +39,19 @@ Exchange best_exchange(const TimeEstimate &estimate, const Problem &problem) {
                 best = {a, b, change};
         }
     return best;
+}
+
+void search(TimeEstimate &estimate, const Problem &problem) {
+    placement::RefineOptions options;
+    options.keep_nodes = true;
+    placement::refine(estimate, problem.hierarchy, problem.matrix, options);
+    // It does not look at all pairs.
+    for (int swaps = 0; swaps < most_swaps; ++swaps) {
+        const Exchange best = best_exchange(estimate, problem, estimate.placement().slot);
+        if (best.change >= -1e-9 * estimate.value())
+            return;
+        estimate.swap(best.a, best.b);
+    }
 }
 
 /// Seconds saved by second; of what is more than a second, the sum of many ranks' powers, its part.
@@ -259,18 +277,25 @@ Decision decide(const Observation &observation, const Node &node, const PuSet &a
         crowded = std::max(crowded, problem.bound ? 0 : rank.queued);
     std::vector<Slot> to = problem.current;
     double after = before;
-    if (const Exchange exchange = best_exchange(now, problem);
+    if (const Exchange exchange = best_exchange(now, problem, problem.current);
         problem.bound && exchange.change < 0 && gain_of(before, before + exchange.change) >= worth) {
         now.swap(exchange.a, exchange.b);
         to = now.placement().slot;
         after = now.value();
     } else {
-        placement::RefineOptions options;
-        options.keep_nodes = true;
-        placement::refine(now, problem.hierarchy, problem.matrix, options);
-        if (now.value() < before) {
-            to = now.placement().slot;
-            after = now.value();
+        // What the search ends at depends on where it begins: few ranks are searched from several mappings.
+        std::vector<Slot> begin = problem.current;
+        std::mt19937_64 random(1);
+        for (int start = 0; start == 0 || (begin.size() <= few_ranks && start < starts); ++start) {
+            TimeEstimate tried(problem.hierarchy, problem.matrix, problem.loads,
+                               placement::make_placement(begin, problem.hierarchy.count()));
+            search(tried, problem);
+            // Many moves for next to nothing are not worth it.
+            if (tried.value() < after - (start > 0 ? 0.005 * before : 0)) {
+                to = tried.placement().slot;
+                after = tried.value();
+            }
+            std::shuffle(begin.begin(), begin.end(), random);
         }
     }
     if (to == problem.current && crowded == 0)

@@ -265,19 +265,28 @@ Sample SimulatedSystem::sample(bool light) {
     if (light)
         return found;
     for (const auto &[os, core] : cores_)
-        found.pus.push_back({os, core.online, core.busy, core.interrupt, 0, core.clock});
+        found.pus.push_back({.os = os,
+                             .online = core.online,
+                             .busy = core.busy,
+                             .interrupt = core.interrupt,
+                             .clock = core.clock});
     found.movers.assign(movers_.begin(), movers_.end());
     return found;
 }
 
 namespace {
 
+/// A rank that its launcher, or the kernel when its cpuset changed, lets run on several units.
+bool is_spread(const Rank &rank) {
+    return rank.mask == rank.original && rank.mask.count() > 1;
+}
+
 /// Whether two ranks have a unit in common that were not given it so.
 bool collide(const Job &job) {
     for (std::size_t a = 0; a < job.ranks.size(); ++a)
         for (std::size_t b = 0; b < a; ++b) {
             const Rank &x = job.ranks[a], &y = job.ranks[b];
-            if (x.alive && y.alive && (x.mask & y.mask).any() &&
+            if (x.alive && y.alive && !is_spread(x) && !is_spread(y) && (x.mask & y.mask).any() &&
                 (x.mask != x.original || y.mask != y.original))
                 return true;
         }
