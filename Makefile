@@ -9,7 +9,7 @@ PEERS ?=
 # How many tests run at once.
 WORKERS ?= 2
 
-.PHONY: accuracy bench-measure bench-place bench-record bench-replay demo demo-short test test-all transcripts lint clean dev
+.PHONY: accuracy bench-measure bench-place bench-record bench-replay bench-tune demo demo-short test test-all transcripts lint clean dev
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
@@ -58,6 +58,9 @@ bench-replay: $(VENV)/.installed
 
 bench-place: $(VENV)/.installed
 	$(BIN)/python bench/place.py
+
+bench-tune: $(VENV)/.demo
+	cd bench && PATH=$(BIN):$$PATH $(BIN)/python -m tune -o ../docs/tuning.md -- mpiexec
 
 # Predictions against runs, with both MPIs: docs/accuracy.md and what README says of it. On a machine with nothing else to
 # do, some hours; what was interrupted goes on from build/validation. COMMIT=... runs programs held out since then too.

@@ -54,13 +54,12 @@ def _memory_bytes(process: Path) -> int:
     return next(int(row.split()[1]) * 1024 for row in rows if row.startswith("Pss:"))
 
 
-def _start_s(directory: Path) -> float:
-    """Of a tuner for a process that sleeps."""
+def _start_s(target: Path) -> float:
+    """Of a tuner for a process that sleeps, whose output directory is new."""
     sleeper = subprocess.Popen(["sleep", "60"])
-    target = directory / "start.tune"
     began = time.monotonic()
     tuner = subprocess.Popen(
-        ["rankwise", "tune", "--dry-run", "--force", "-o", str(target), "--pid", str(sleeper.pid)],
+        ["rankwise", "tune", "--dry-run", "-o", str(target), "--pid", str(sleeper.pid)],
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
@@ -93,5 +92,5 @@ def measure_idle(program: Path, mpiexec: str, directory: Path) -> IdleCost:
         memory = sum(map(_memory_bytes, tuners))
     finally:
         job.wait()
-    starts = sorted(_start_s(directory) for _ in range(5))
+    starts = sorted(_start_s(directory / f"start{number}.tune") for number in range(5))
     return IdleCost(RANKS, used / passed, memory, starts[2])

@@ -30,7 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "  rankwise tune --pid 1234 1235                   processes that run\n"
         "  rankwise tune --daemon                          as a service of a node\n"
         "  rankwise tune status                            tuners of this node\n"
-        "docs/tuning.md says how it decides and what it never does."
+        "docs/tune.md says how it decides and what it never does."
     )
     parser.add_argument(
         "what", nargs="?", choices=("status", "stop", "show"), help="of tuners that run, or ran"
