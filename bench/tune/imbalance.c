@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * imbalance SECONDS PHASE_SECONDS BYTES WORK...: ranks that compute unlike amounts and meet in each iteration.
+ * imbalance SECONDS PHASE_SECONDS BYTES WORK...: ranks that compute unlike amounts and meet in each
+ * iteration.
  *
- * In an iteration rank r computes WORK[r] units, then exchanges BYTES with both neighbours of a ring and meets all others. Every
- * PHASE_SECONDS (0: never) the amounts move on by one rank. Rank 0 prints `MOMENT ITERATIONS` ten times a second, MOMENT being
- * CLOCK_MONOTONIC.
+ * In an iteration rank r computes WORK[r] units, then exchanges BYTES with both neighbours of a ring and
+ * meets all others. Every PHASE_SECONDS (0: never) the amounts move on by one rank. Rank 0 prints `MOMENT
+ * ITERATIONS` ten times a second, MOMENT being CLOCK_MONOTONIC.
  */
 #include <mpi.h>
 #include <stdint.h>

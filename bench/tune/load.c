@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * load PU SHARE: takes SHARE of a processing unit, in pieces of a millisecond, before everything else there, as interrupts do.
- * Ends with its standard input.
+ * load PU SHARE: takes SHARE of a processing unit, in pieces of a millisecond, before everything else there,
+ * as interrupts do. Ends with its standard input.
  */
 #define _GNU_SOURCE
 #include <poll.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* `sleepers SECONDS`: ranks that meet once a second and sleep else, so that hundreds of them need no processor. */
+/* `sleepers SECONDS`: ranks that meet once a second and sleep else, so that hundreds of them need no
+ * processor. */
 #include <mpi.h>
 #include <stdlib.h>
 #include <unistd.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* uneven SECONDS STATUS: ranks that compute for unequal times and wait for each other; rank 0 says its mask before and after. */
+/* uneven SECONDS STATUS: ranks that compute for unequal times and wait for each other; rank 0 says its mask
+ * before and after. */
 #define _GNU_SOURCE
 #include <mpi.h>
 #include <sched.h>
