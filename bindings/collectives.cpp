@@ -36,6 +36,9 @@ coll::Library library_of(const std::string &name) {
     if (name == "mpich2") {
         return coll::Library::mpich2;
     }
+    if (name == "cray") {
+        return coll::Library::cray;
+    }
     if (name == "openmpi") {
         return coll::Library::openmpi;
     }
@@ -43,7 +46,7 @@ coll::Library library_of(const std::string &name) {
         return coll::Library::openmpi_4;
     }
     throw rankwise::Error("no collective algorithms known of `" + name + "`",
-                          "known are `mpich`, `mpich2`, `openmpi` and `openmpi-4`");
+                          "known are `mpich`, `mpich2`, `cray`, `openmpi` and `openmpi-4`");
 }
 
 namespace {

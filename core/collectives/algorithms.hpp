@@ -59,6 +59,11 @@ void allreduce_composition_alpha(const Operation &operation, Writer &writer);
 void barrier_composition_alpha(const Operation &operation, Writer &writer);
 void scan_composition_alpha(const Operation &operation, Writer &writer);
 
+// Cray MPICH's, over trees within nodes and between them.
+void bcast_smp_tree(const Operation &operation, Writer &writer);
+void allreduce_smp_tree(const Operation &operation, Writer &writer);
+void allgather_smp_gather_bcast(const Operation &operation, Writer &writer);
+
 // Everyone's buffers combined, for everyone.
 void allreduce_recursive_doubling(const Operation &operation, Writer &writer);
 void allreduce_rabenseifner(const Operation &operation, Writer &writer);
@@ -88,6 +93,7 @@ void scan_recursive_doubling(const Operation &operation, Writer &writer);
 // A block from everyone to everyone.
 void alltoall_pairwise(const Operation &operation, Writer &writer);
 void alltoall_linear(const Operation &operation, Writer &writer);
+void alltoall_throttled(const Operation &operation, Writer &writer);
 void alltoall_bruck(const Operation &operation, Writer &writer);
 
 // Nothing, but to everyone.

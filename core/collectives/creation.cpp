@@ -90,7 +90,7 @@ std::vector<Operation> creation_of(Library library, std::string_view function, b
     const auto *const found = std::find_if(functions.begin(), functions.end(),
                                            [&](const Function &each) { return each.name == function; });
     const Kind kind = found == functions.end() ? Kind::unknown : found->kind;
-    const bool is_mpich = library == Library::mpich || library == Library::mpich2;
+    const bool is_mpich = library == Library::mpich || library == Library::mpich2 || library == Library::cray;
     return is_mpich ? of_mpich(kind, reorder) : of_openmpi(library, kind);
 }
 

@@ -9,6 +9,9 @@ const Algorithm &select(Library library, const Operation &operation) {
     if (library == Library::mpich) {
         return select_mpich(operation);
     }
+    if (library == Library::cray) {
+        return select_cray(operation);
+    }
     Operation asked = operation;
     if (library == Library::openmpi_4 || library == Library::mpich2) {
         asked.nodes = nullptr;
@@ -22,17 +25,18 @@ bool goes_by_nodes(Library library, Collective collective) {
     case Collective::bcast:
     case Collective::reduce:
     case Collective::allreduce:
-        return library == Library::mpich || library == Library::openmpi;
-    case Collective::gather:
-    case Collective::scatter:
+        return library == Library::mpich || library == Library::cray || library == Library::openmpi;
     case Collective::allgather:
     // Some of their algorithms are made of the others.
     case Collective::allgatherv:
+        return library == Library::cray || library == Library::openmpi;
+    case Collective::gather:
+    case Collective::scatter:
     case Collective::reduce_scatter:
     case Collective::reduce_scatter_block:
         return library == Library::openmpi;
     case Collective::scan:
-        return library == Library::mpich;
+        return library == Library::mpich || library == Library::cray;
     default:
         return false;
     }

@@ -12,6 +12,7 @@ namespace rankwise::collectives {
 enum class Library : std::uint8_t {
     mpich,
     mpich2,   ///< 1.0, of 2006, and MVAPICH2 made from it: does not look at nodes
+    cray,     ///< Cray MPICH 8
     openmpi,  ///< 5.0
     openmpi_4 ///< 4.1, which does not look at nodes
 };
@@ -28,6 +29,10 @@ const Algorithm &select_mpich(const Operation &operation);
 /// @brief MPICH2 1.0: Thakur, Rabenseifner & Gropp, "Optimization of collective communication operations in
 /// MPICH" (2005).
 const Algorithm &select_mpich2(const Operation &operation);
+
+/// @brief Cray MPICH 8: what its manual page and the settings that it prints say of allgathers, allreduces,
+/// broadcasts and alltoalls; MPICH's rules for the others.
+const Algorithm &select_cray(const Operation &operation);
 
 /// @brief Open MPI: fixed decisions of the `tuned` component (4.1 and 5.0), `libnbc` for nonblocking
 /// operations; `han` (5.0) where nodes are given, of which several have a part.

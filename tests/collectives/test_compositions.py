@@ -19,12 +19,12 @@ NODES = {
 
 
 def composed(collective, nodes):
-    """What goes by nodes: MPICH's compositions, and Open MPI's `han` where nodes have equally many ranks."""
+    """What goes by nodes: compositions, Cray MPICH's trees, and `han` where nodes have equally many ranks."""
     even = len({nodes.count(node) for node in nodes}) == 1
     return [
         name
         for operation, name in collectives.algorithms()
-        if operation == collective and ("composition" in name or (even and name == "han"))
+        if operation == collective and ("composition" in name or "smp" in name or (even and name == "han"))
     ]
 
 
@@ -75,6 +75,26 @@ def test_allreduce_adds_everyone_once_for_everyone(nodes, units):
         buffers = [[16**rank] * units for rank in range(size)]
         run_on_buffers(steps_of_all("allreduce", algorithm, size, bytes=units * UNIT, nodes=nodes), buffers)
         assert buffers == [[sum(16**rank for rank in range(size))] * units] * size
+
+
+@pytest.mark.parametrize("nodes", [nodes for nodes in NODES.values() if nodes == sorted(nodes)])
+def test_gather_and_broadcast_give_everyone_all_blocks(nodes):
+    size = len(nodes)
+    whole = [rank for rank in range(size) for _ in range(3)]
+    buffers = [[value if value == rank else None for value in whole] for rank in range(size)]
+    steps = steps_of_all("allgather", "smp_gather_bcast", size, bytes=3 * UNIT, nodes=nodes)
+    run_on_buffers(steps, buffers)
+    assert buffers == [whole] * size
+    # AND each node gives once, and gets once
+    assert crossing(steps, nodes) == 2 * (len(set(nodes)) - 1)
+
+
+def test_gather_and_broadcast_end_where_nodes_have_no_consecutive_ranks(nodes):
+    # GIVEN blocks of a node that are not together, of which only lengths are compared
+    size = len(nodes)
+    steps = steps_of_all("allgather", "smp_gather_bcast", size, bytes=24, nodes=nodes)
+    run(steps, lambda rank, step: None, lambda rank, step, data: None)
+    assert all(sum(step[3] for step in own if step[0] != 0) >= 24 * (size - 1) for own in steps)
 
 
 @pytest.mark.parametrize("nodes", [nodes for nodes in NODES.values() if nodes == sorted(nodes)])
@@ -151,6 +171,29 @@ def test_mpich_composes_where_there_are_several_nodes_with_several_ranks(operati
         assert collectives.select("mpich", operation, **choose, nodes=nodes) == flat
     beside = collectives.select("mpich", operation, **choose, nodes=by_nodes, nonblocking=True)
     assert "composition" not in beside
+
+
+@pytest.mark.parametrize(
+    ("operation", "length", "expected"),
+    [
+        ("bcast", 1 << 20, "smp_tree"),
+        ("allreduce", 262144, "smp_tree"),
+        ("allreduce", 262152, "rabenseifner"),
+        ("allgather", 2048, "smp_gather_bcast"),
+        ("allgather", 2049, "ring"),
+        ("alltoall", 512, "bruck"),
+        ("alltoall", 513, "throttled"),
+        ("alltoallv", 8, "throttled"),
+        ("scan", 8, "composition_alpha"),
+        ("gather", 8, "binomial"),
+    ],
+)
+def test_cray_mpich_has_rules_of_its_own_for_some_collectives(operation, length, expected):
+    choose = {"size": 16, "bytes": length, "element_bytes": 8, "nodes": [rank // 4 for rank in range(16)]}
+    assert collectives.select("cray", operation, **choose) == expected
+    # AND nonblocking ones are MPICH's
+    beside = {**choose, "nonblocking": True}
+    assert collectives.select("cray", operation, **beside) == collectives.select("mpich", operation, **beside)
 
 
 def test_mpich_scans_by_nodes_only_where_each_has_consecutive_ranks():

@@ -196,7 +196,7 @@ def test_nobody_leaves_a_barrier_before_everybody_has_entered(size):
 
 @pytest.mark.parametrize("size", SIZES)
 def test_alltoall_exchanges_one_block_between_each_pair(size):
-    for algorithm in ("pairwise", "linear"):
+    for algorithm in ("pairwise", "linear", "throttled"):
         got = [[] for _ in range(size)]
         run(
             steps_of_all("alltoall", algorithm, size, bytes=40),
@@ -216,7 +216,7 @@ def test_bruck_alltoall_moves_the_blocks_whose_distance_has_the_bit_of_the_round
         assert [((peer - rank) % size, sent) for kind, peer, _, sent, _ in mine if kind == 0] == expected
 
 
-@pytest.mark.parametrize("algorithm", ["pairwise", "linear"])
+@pytest.mark.parametrize("algorithm", ["pairwise", "linear", "throttled"])
 @pytest.mark.parametrize("size", [2, 3, 8, 13])
 def test_alltoallv_sends_what_it_was_told_and_skips_empty_blocks(algorithm, size):
     matrix = [[(3 * source + destination) % 4 * 10 for destination in range(size)] for source in range(size)]

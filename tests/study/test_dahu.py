@@ -55,6 +55,15 @@ def test_errors_and_pairs_are_counted():
     found = dahu.result("test", grids)
     # THEN one of two pairs is right: 100 < 110 is, 101 < 110 is not
     ours, optimistic, realistic = found.tables[1].rows
+    assert len(set(found.tables[0].columns)) == len(found.tables[0].columns)
+    # AND the targets say so: 50 is not 98, 17 % is more than 15, each grid is further off than SMPI's
+    assert [(each.value, each.met) for each in found.targets] == [
+        (50.0, False),
+        (11.1, False),
+        (17.0, False),
+        (3, False),
+        (1, True),
+    ]
     assert ours == ["Rankwise", 50.0, 11.1, 17.0, "3x1"]
     assert optimistic[1:4] == [100.0, 0.0, 0.0]
     assert realistic[1:4] == [100.0, 50.0, 50.0]

@@ -3,14 +3,15 @@
 
 from collections import Counter
 
+import msgspec
 import pytest
 from browser import drawn
 
 from rankwise.study.catalogue import study
 from rankwise.study.program import parse_program
 from rankwise.study.request import Request
-from rankwise.study.result import Figure, Series, StudyResult, Table
-from rankwise.study.show import figure, markdown, page
+from rankwise.study.result import Figure, Series, StudyResult, Table, Target
+from rankwise.study.show import figure, markdown, page, text
 
 EVIL = '<script>document.title="owned"</script>|'
 
@@ -32,7 +33,14 @@ def result():
     parts = [Series("u", ["p"], [0.25]), Series("v", ["p"], [0.75]), Series("overall", ["p"], [0.5])]
     stacked = Figure("c", "stacked", "x", "y", parts, "stacked")
     table = Table("t", ["name", "value"], [[EVIL, 1.5], ["b", None]])
-    return StudyResult("s", "S", [EVIL], "predicted", "done.", [table], [lines, bars, stacked])
+    targets = [
+        Target.of("pairs", 97.25, "at least", 98),
+        Target.of("worst", 15.0, "at most", 15),
+        Target.of("none", None, "at most", 2, ""),
+    ]
+    return StudyResult(
+        "s", "S", [EVIL], "predicted", "done.", [table], [lines, bars, stacked], targets=targets
+    )
 
 
 def test_a_browser_draws_all_figures_without_complaint(result, tmp_path):
@@ -51,7 +59,23 @@ def test_figures_are_drawn_for_papers(result, at, ending, tmp_path):
 
 def test_a_cell_of_markdown_stays_one(result):
     rows = [line for line in markdown.render(result).splitlines() if line.startswith("|")]
-    assert {line.replace("\\|", "").count("|") for line in rows} == {3}
+    assert {line.replace("\\|", "").count("|") for line in rows} == {3, 5}
+
+
+def test_targets_say_what_was_found_and_whether_it_is_enough(result):
+    expected = [
+        ["pairs", "97.25 %", "at least 98 %", "missed"],
+        ["worst", "15 %", "at most 15 %", "met"],
+        ["none", "-", "at most 2", "not judged"],
+    ]
+    # THEN in each form
+    lines = [str(each) for each in text.render(result)]
+    for row in expected:
+        assert any(all(cell in line for cell in row) for line in lines)
+        assert f"| {' | '.join(row)} |" in markdown.render(result)
+        assert "".join(f'<td class="text">{cell}</td>' for cell in row) in page.render(result)
+    plain = msgspec.to_builtins(result)["targets"]
+    assert [each["met"] for each in plain] == [False, True, None]
 
 
 @pytest.mark.parametrize(

@@ -42,6 +42,18 @@ void alltoall_pairwise(const Operation &operation, Writer &writer) {
     }
 }
 
+// As the linear one, but no more than so many at once (MPICH_ALLTOALLV_THROTTLE).
+void alltoall_throttled(const Operation &operation, Writer &writer) {
+    constexpr std::uint32_t at_once = 8;
+    for (std::uint32_t step = 1; step < operation.size; ++step) {
+        exchange(operation, (operation.rank + step) % operation.size,
+                 (operation.rank + operation.size - step) % operation.size, writer);
+        if (step % at_once == 0) {
+            writer.next();
+        }
+    }
+}
+
 void alltoall_linear(const Operation &operation, Writer &writer) {
     const std::uint32_t size = operation.size;
     for (std::uint32_t step = 1; step < size; ++step) {

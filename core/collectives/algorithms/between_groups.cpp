@@ -79,7 +79,9 @@ class BetweenGroups {
     std::uint64_t all_blocks() const {
         return operation_.bytes * (part_ == Part::root ? others_ : operation_.size);
     }
-    bool directly() const { return library_ == Library::mpich && all_blocks() >= mpich_short; }
+    bool directly() const {
+        return (library_ == Library::mpich || library_ == Library::cray) && all_blocks() >= mpich_short;
+    }
 
     /// An operation of the own group, its first rank the root.
     void within(Collective collective, std::uint64_t bytes) {

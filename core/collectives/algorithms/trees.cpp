@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "collectives/algorithms/trees.hpp"
 
+#include <algorithm>
 #include <bit>
 
 namespace rankwise::collectives {
@@ -84,6 +85,12 @@ TreeNode knomial_tree(std::uint32_t rank, std::uint32_t size, std::uint32_t root
             node.children.push_back(ranks.to_rank(me + digit * weight));
         }
     }
+    return node;
+}
+
+TreeNode ascending_knomial_tree(std::uint32_t rank, std::uint32_t size, std::uint32_t root) {
+    TreeNode node = knomial_tree(rank, size, root);
+    std::reverse(node.children.begin(), node.children.end());
     return node;
 }
 

@@ -26,6 +26,9 @@ TreeNode strided_binomial_tree(std::uint32_t rank, std::uint32_t size, std::uint
 /// @brief k-nomial tree of radix 4: the parent clears the lowest non-zero digit; largest subtree first.
 TreeNode knomial_tree(std::uint32_t rank, std::uint32_t size, std::uint32_t root);
 
+/// @brief The same, smallest subtree first: how what comes from the leaves is taken.
+TreeNode ascending_knomial_tree(std::uint32_t rank, std::uint32_t size, std::uint32_t root);
+
 /// @brief Binary tree filled level by level, a level's ranks having their children at equal distances.
 TreeNode binary_tree(std::uint32_t rank, std::uint32_t size, std::uint32_t root);
 

@@ -77,11 +77,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--memory-bound", metavar="F,R=F", help=bound)
     add_replays(parser)
     add_plain(parser)
-    library = (
-        "whose collective algorithms: mpich, mpich2, openmpi or openmpi-4; default that of the recording"
-    )
+    library = "whose collective algorithms: mpich, mpich2, cray, openmpi or openmpi-4; default that of the recording"
     parser.add_argument(
-        "--library", choices=("mpich", "mpich2", "openmpi", "openmpi-4"), metavar="MPI", help=library
+        "--library", choices=("mpich", "mpich2", "cray", "openmpi", "openmpi-4"), metavar="MPI", help=library
     )
     flops = "operations a second of a core, as 2.5Gf, for traces that count floating-point operations"
     parser.add_argument("--flops", type=flops_per_s, metavar="RATE", help=flops)

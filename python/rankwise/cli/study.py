@@ -12,6 +12,7 @@ from rankwise.errors import RankwiseError
 
 if TYPE_CHECKING:
     from rankwise.cli.terminal import Terminal
+    from rankwise.study.catalogue import Study
     from rankwise.study.program import StudyProgram
     from rankwise.study.request import Request
     from rankwise.study.result import StudyList, StudyResult
@@ -28,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.usage = "%(prog)s [NAME] [OPTIONS] [-- LAUNCHER]"
     parser.epilog = (
         "without NAME, lists them. A study goes on where it was interrupted: what it has\n"
-        "measured is kept in its directory.\n"
+        "measured, or predicted for long, is kept in its directory.\n"
         "  rankwise study message-distribution\n"
         '  rankwise study allocation --app "cg --class A" --on machine site.machine.toml\n'
         "  rankwise study network-sharing --on cluster --part 2/8 -- srun -n 64"
@@ -60,7 +61,7 @@ def run(args: argparse.Namespace) -> int:
     if not args.name:
         return _list(terminal)
     chosen = study(args.name)
-    request = _request(args, terminal)
+    request = _request(args)
     if request.mode not in chosen.modes:
         on = " or ".join(f"`--on {mode}`" for mode in chosen.modes)
         raise RankwiseError(
@@ -73,12 +74,24 @@ def run(args: argparse.Namespace) -> int:
             )
     _check_outputs(args)
     try:
-        result = chosen.run(request)
+        result = _made(chosen, request, terminal)
     except PartDoneError as done:
         terminal.note(f"{done.message}; {done.hint}")
         return 0
     _show(terminal, result, args)
     return 0
+
+
+def _made(chosen: Study, request: Request, terminal: Terminal) -> StudyResult:
+    """The study; what it measures is said line by line, what it predicts in one line of a terminal."""
+    from dataclasses import replace
+
+    if request.mode != "machine":
+        return chosen.run(replace(request, progress=lambda doing, share=0.0: terminal.note(doing)))
+    with terminal.progress(f"study {chosen.name}, percent", 100) as update:
+        return chosen.run(
+            replace(request, progress=lambda doing, share=0.0: update(round(100 * share), doing))
+        )
 
 
 def _check_outputs(args: argparse.Namespace) -> None:
@@ -110,7 +123,7 @@ def _list(terminal: Terminal) -> int:
     return 0
 
 
-def _request(args: argparse.Namespace, terminal: Terminal) -> Request:
+def _request(args: argparse.Namespace) -> Request:
     from rankwise.study.request import Request
 
     mode, *where = args.on or ["machine"]
@@ -139,7 +152,6 @@ def _request(args: argparse.Namespace, terminal: Terminal) -> Request:
         part=_part(args.part),
         launcher=tuple(args.command or ()),
         lab=where[0] if mode == "lab" and where else None,
-        progress=terminal.note if mode != "machine" else lambda doing: None,
     )
 
 

@@ -18,6 +18,7 @@ from rankwise.study.platforms import Platform
 from rankwise.study.where_bytes_are import Caches, Where, with_bytes
 
 CORES = 128
+LIBRARY = "cray"
 ITERATIONS = (20, 60)
 """Of a ring: its time is that of an iteration between these, when all ranks have come into step."""
 FRESH = ("allgather", "allgatherv", "allreduce")
@@ -75,9 +76,9 @@ class FullNodes:
 
     def __init__(self, platform: Platform):
         self._machine = platform.machine
-        self._node = platform.topology.nodes[0]
+        self.node = platform.topology.nodes[0]
         context = platform.machine.context
-        if self._node.cores != CORES or not {"l2_bytes_a_core", "l3_bytes_a_core"} <= set(context):
+        if self.node.cores != CORES or not {"l2_bytes_a_core", "l3_bytes_a_core"} <= set(context):
             raise RankwiseError(
                 f"`{platform.name}` has no nodes of {CORES} cores whose caches are known",
                 "the file says them under `[context]`, as `l2_bytes_a_core` and `l3_bytes_a_core`",
@@ -96,13 +97,13 @@ class FullNodes:
         self.placement = lru_cache(maxsize=8)(self._placement)
         self._schedule = lru_cache(maxsize=1)(self._of_collective)
 
-    def _predict(self, call: Call, order: str, algorithm: str = "") -> Predicted:
+    def _predict(self, call: Call, order: str, library: str = LIBRARY) -> Predicted:
         """How long a call takes.
 
         Args:
             call: The call.
             order: Of the ranks in each node.
-            algorithm: Of a collective, instead of what MPICH's rules choose.
+            library: By whose rules a collective's algorithm is chosen.
         """
         machine, where = self._as_copied(call)
         placement = self.placement(order, call.nodes, call.ranks)
@@ -111,16 +112,26 @@ class FullNodes:
                 self._replay(machine, ring(call.ranks, call.bytes, count), placement) for count in ITERATIONS
             )
             return Predicted((last[0] - first[0]) / (ITERATIONS[1] - ITERATIONS[0]), where, last[1])
-        time_s, decides = self._replay(machine, self._schedule(call, algorithm), placement)
+        time_s, decides = self._replay(machine, self._schedule(call, library), placement)
         return Predicted(time_s, where, decides)
 
-    def _of_collective(self, call: Call, algorithm: str) -> _core.schedule.Schedule:
+    def predictor(self, call: Call, library: str = LIBRARY) -> Predictor:
+        """What predicts a call with any placement of its ranks: a ring as long as it is timed."""
+        machine, _ = self._as_copied(call)
+        ring_or_collective = (
+            ring(call.ranks, call.bytes, ITERATIONS[1])
+            if call.benchmark == "sendrecv"
+            else self._schedule(call, library)
+        )
+        return Predictor.of(Source(ring_or_collective), machine, Topology((self.node,) * call.nodes))
+
+    def _of_collective(self, call: Call, library: str) -> _core.schedule.Schedule:
         each = call.ranks // call.nodes
         return collective(
             call.benchmark,
             call.ranks,
             call.bytes,
-            algorithm=algorithm,
+            library=library,
             combine_s_per_byte=self._combine_s_per_byte,
             nodes=[rank // each for rank in range(call.ranks)] if call.nodes > 1 else None,
         )
@@ -136,7 +147,7 @@ class FullNodes:
     def _replay(
         self, machine: Machine, schedule: _core.schedule.Schedule, placement: Placement
     ) -> tuple[float, str]:
-        topology = Topology((self._node,) * len(placement.node_names))
+        topology = Topology((self.node,) * len(placement.node_names))
         prediction = Predictor.of(Source(schedule), machine, topology).predict(placement)
         full = {each.resource: each.saturated_s for each in prediction.shared}
         for each in prediction.shared:
@@ -149,7 +160,7 @@ class FullNodes:
         """The ranks of each node in an order (`core_of`), the nodes filled one after the other."""
         each = ranks // nodes
         seats = [(rank // each, (core_of(rank % each, order),)) for rank in range(ranks)]
-        return Placement.explicit(Topology((self._node,) * nodes), seats)
+        return Placement.explicit(Topology((self.node,) * nodes), seats)
 
 
 def core_of(rank: int, order: str) -> int:

@@ -3,9 +3,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Protocol
 
 from rankwise.errors import RankwiseError
 from rankwise.study.program import StudyProgram, workload_program
@@ -17,6 +18,17 @@ MOST_RANKS = 16384
 
 LAB_CLASS = "W"
 """Of the studies' own programs in labs, whose interfaces are slow and whose ranks share this machine's cores."""
+
+
+class Progress(Protocol):
+    """Shows how a study gets on."""
+
+    def __call__(self, doing: str, share: float = 0.0) -> None:
+        """Take what is done next, and the share of the study that is done, where that is known."""
+
+
+def say_nothing(doing: str, share: float = 0.0) -> None:
+    """Of how a study gets on."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +44,7 @@ class Request:
         part: This part of so many of what it measures, from 1: of a job array; (1, 1) is all.
         launcher: Words that start ranks on a cluster, without a program.
         lab: Name of the lab; one of its own if `None`.
-        progress: Called with what is done next.
+        progress: Called with what is done next, of long studies with the share that is done.
     """
 
     mode: Mode = "machine"
@@ -43,7 +55,7 @@ class Request:
     part: tuple[int, int] = (1, 1)
     launcher: tuple[str, ...] = ()
     lab: str | None = None
-    progress: Callable[[str], None] = field(default=lambda doing: None, compare=False)
+    progress: Progress = field(default=say_nothing, compare=False)
 
     def ranks_or(self, usual: int, least: int) -> int:
         """The number of ranks asked for, or else the study's own.

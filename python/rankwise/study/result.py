@@ -14,11 +14,17 @@ import msgspec
 How = Literal["exact count", "hardware figure", "predicted", "measured"]
 Kind = Literal["lines", "bars", "stacked"]
 Scale = Literal["linear", "log"]
+Bound = Literal["at least", "at most"]
 Mode = Literal["machine", "lab", "cluster"]
 SCHEMA: Final = "rankwise.study/1"
 LIST_SCHEMA: Final = "rankwise.studies/1"
 
 Cell = str | int | float | None
+
+
+def microseconds(time_s: float) -> float:
+    """A time for tables and figures, without the digits that only its conversion makes."""
+    return float(f"{time_s * 1e6:.7g}")
 
 
 class Table(msgspec.Struct, frozen=True):
@@ -103,6 +109,34 @@ class ClaimOutcome(msgspec.Struct, frozen=True):
     calibration: bool = False
 
 
+class Target(msgspec.Struct, frozen=True):
+    """What predictions of measured times have to come to, and whether they do.
+
+    Attributes:
+        statement: What it is of.
+        value: What was found; `None` if nothing could be judged.
+        bound: Whether the limit is the least or the most that is good enough.
+        limit: In the unit of the value.
+        unit: Of both, such as `%`; empty for counts.
+        met: Whether the value is within the limit; `None` as the value.
+    """
+
+    statement: str
+    value: float | None
+    bound: Bound
+    limit: float
+    unit: str
+    met: bool | None
+
+    @classmethod
+    def of(cls, statement: str, value: float | None, bound: Bound, limit: float, unit: str = "%") -> Target:
+        """A target, with whether it is met."""
+        if value is None:
+            return cls(statement, None, bound, limit, unit, None)
+        met = value >= limit if bound == "at least" else value <= limit
+        return cls(statement, value, bound, limit, unit, met)
+
+
 class StudyResult(msgspec.Struct, frozen=True):
     """What a study found.
 
@@ -116,6 +150,7 @@ class StudyResult(msgspec.Struct, frozen=True):
         tables: Rows.
         figures: To draw.
         claims: Statements of the papers, where it was made on their machines.
+        targets: What predictions of measured times have to come to, where a study has such times.
         missing: What could not be done, and why.
         notes: What all its figures rest on, such as the rate of a core.
     """
@@ -128,6 +163,7 @@ class StudyResult(msgspec.Struct, frozen=True):
     tables: list[Table]
     figures: list[Figure] = []
     claims: list[ClaimOutcome] = []
+    targets: list[Target] = []
     missing: list[str] = []
     notes: list[str] = []
     schema: Literal["rankwise.study/1"] = SCHEMA

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from rankwise.study.result import Cell, ClaimOutcome
+from rankwise.study.result import Cell, ClaimOutcome, Target
 
 
 def cell_text(value: Cell) -> str:
@@ -20,3 +20,11 @@ def verdict_text(outcome: ClaimOutcome) -> str:
     if outcome.reproduced is None:
         return "cannot be tested"
     return "reproduced" if outcome.reproduced else "not reproduced"
+
+
+def target_cells(target: Target) -> list[str]:
+    """A target as its statement, what was found, what is asked for, and `met`, `missed` or `not judged`."""
+    unit = f" {target.unit}" if target.unit else ""
+    found = "-" if target.value is None else f"{target.value:.6g}{unit}"
+    outcome = "not judged" if target.met is None else "met" if target.met else "missed"
+    return [target.statement, found, f"{target.bound} {target.limit:.6g}{unit}", outcome]

@@ -6,12 +6,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rankwise.study.result import ClaimOutcome, StudyResult, Table
-from rankwise.study.show.cells import cell_text, verdict_text
+from rankwise.study.show.cells import cell_text, target_cells, verdict_text
 
 
 def render(result: StudyResult) -> str:
     """The whole document."""
     parts = [f"# {result.title}", result.verdict]
+    if result.targets:
+        rows = [target_cells(each) for each in result.targets]
+        parts.append(_rows(["target", "found", "asked for", "outcome"], rows))
     parts += [_table(table) for table in result.tables]
     if result.claims:
         parts.append(claims_table(result.claims))

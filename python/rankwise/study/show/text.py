@@ -10,8 +10,8 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from rankwise.report.text.columns import columns
-from rankwise.study.result import ClaimOutcome, StudyResult, Table
-from rankwise.study.show.cells import cell_text, verdict_text
+from rankwise.study.result import ClaimOutcome, StudyResult, Table, Target
+from rankwise.study.show.cells import cell_text, target_cells, verdict_text
 
 _WIDTH = 80
 _HEADING = 14
@@ -27,6 +27,8 @@ def render(result: StudyResult) -> list[RenderableType]:
         Text(line)
         for line in textwrap.wrap(result.verdict, _WIDTH - 2, initial_indent="  ", subsequent_indent="  ")
     ]
+    if result.targets:
+        shown += ["", *_targets(result.targets)]
     for table in result.tables:
         shown += ["", *_table(table)]
     if result.claims:
@@ -48,6 +50,12 @@ def _table(table: Table) -> list[RenderableType]:
         shown.append(Text(f"  {len(table.rows) - _MOST_ROWS} more rows with --json"))
     shown += [Text(line) for note in table.notes for line in textwrap.wrap(note, _WIDTH)]
     return shown
+
+
+def _targets(targets: Sequence[Target]) -> list[RenderableType]:
+    rows = [target_cells(each) for each in targets]
+    headings = ["", "found", "target", ""]
+    return [Text("Targets", style="bold"), *columns(headings, [("", rows)], [1, 2, 3])]
 
 
 def _claims(claims: Sequence[ClaimOutcome]) -> list[RenderableType]:

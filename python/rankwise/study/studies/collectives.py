@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from itertools import combinations
 
 from rankwise.errors import RankwiseError
+from rankwise.study.kept import KeptPredictions
 from rankwise.study.measured import measured
 from rankwise.study.named_algorithms import (
     IN_BLOCKS,
@@ -20,7 +21,7 @@ from rankwise.study.named_algorithms import (
 )
 from rankwise.study.platforms import Platform, shipped
 from rankwise.study.request import Request
-from rankwise.study.result import Cell, Figure, Series, StudyResult, Table
+from rankwise.study.result import Cell, Figure, Series, StudyResult, Table, Target, microseconds
 
 SUMMARY = "collectives by named algorithms on two systems, beside what was measured"
 CLAIMS = ()
@@ -84,20 +85,25 @@ def run(request: Request) -> StudyResult:
     request.check_measured(row.call.ranks for system in _platforms() for row in _measured(system))
     times: list[Time] = []
     machines: list[list[Cell]] = []
+    asked = {
+        system: [row for row in _measured(system) if _is_asked(row.call, request)] for system in _platforms()
+    }
+    number = sum(map(len, asked.values()))
     for system, platform in _platforms().items():
-        rows = [row for row in _measured(system) if _is_asked(row.call, request)]
         known = [row for row in _measured(system) if row.call.ranks <= USUAL_RANKS]
         chosen = calibrating(known)
         slowness = slowness_of(platform, chosen.call, chosen.median_s)
         predictor = NamedAlgorithms(platform, slowness)
         machines.append(_machine(system, platform, chosen, slowness))
+        kept = KeptPredictions(request.directory, float, predictor.machine)
         predicted: dict[NamedCall, float] = {}
-        for row in rows:
+        for row in asked[system]:
             if row == chosen:
                 continue
             if row.call not in predicted:
-                request.progress(f"{system}: {row.call.collective} by {row.name} on {row.call.ranks} ranks")
-                predicted[row.call] = predictor.time_s(row.call)
+                doing = f"{system}: {row.call.collective} by {row.name} on {row.call.ranks} ranks"
+                request.progress(doing, len(times) / number)
+                predicted[row.call] = kept.get(predictor.time_s, row.call)
             times.append(_with(row, predicted[row.call]))
     systems = list(dict.fromkeys(time.system for time in times))
     return StudyResult(
@@ -109,6 +115,7 @@ def run(request: Request) -> StudyResult:
             _sentence(system, [each for each in times if each.system == system]) for system in systems
         )
         + ".",
+        targets=[target for system in systems for target in _targets(system, times)],
         tables=[
             Table(
                 "Machines, calibrated by one call each",
@@ -185,7 +192,7 @@ def _machine(system: str, platform: Platform, chosen: Time, slowness: float) -> 
         chosen.job,
         call.ranks,
         call.count,
-        chosen.median_s * 1e6,
+        microseconds(chosen.median_s),
         round(slowness, 3),
     ]
 
@@ -233,6 +240,17 @@ def _sentence(system: str, times: list[Time]) -> str:
         f"{system}: {right} of {apart} orders of two algorithms right ({share}), median error"
         f" {100 * _median(errors(times)):.0f} % of {len(times)} times"
     )
+
+
+def _targets(system: str, times: list[Time]) -> list[Target]:
+    own = [each for each in times if each.system == system]
+    right, apart = orders(own)
+    share = round(100 * right / apart, 1) if apart else None
+    error = round(100 * _median(errors(own)), 1) if own else None
+    return [
+        Target.of(f"{system}: orders of two algorithms right", share, "at least", 90),
+        Target.of(f"{system}: median error", error, "at most", 25),
+    ]
 
 
 def _summary(times: list[Time]) -> Table:
@@ -299,8 +317,8 @@ def _rows(times: list[Time]) -> Table:
             each.call.nodes,
             each.call.each,
             each.call.count,
-            each.median_s * 1e6,
-            round(each.predicted_s * 1e6, 2),
+            microseconds(each.median_s),
+            microseconds(each.predicted_s),
             round(each.ratio, 3),
         ]
         for each in times
@@ -317,9 +335,13 @@ def _figure(system: str, times: list[Time]) -> Figure:
             (each for each in times if each.call.collective == name), key=lambda each: each.median_s
         )
         series.append(
-            Series(name, [each.median_s * 1e6 for each in part], [each.predicted_s * 1e6 for each in part])
+            Series(
+                name,
+                [microseconds(each.median_s) for each in part],
+                [microseconds(each.predicted_s) for each in part],
+            )
         )
-    ends = [min(each.median_s for each in times) * 1e6, max(each.median_s for each in times) * 1e6]
+    ends = [microseconds(most(each.median_s for each in times)) for most in (min, max)]
     series.append(Series("as measured", ends, list(ends), True))
     return Figure(
         name=f"collectives-{system}",

@@ -9,16 +9,17 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, count
 from statistics import median
 
 from rankwise.machine.placement import Placement
 from rankwise.site_build import source_room
+from rankwise.study.kept import KeptPredictions
 from rankwise.study.linpack import Linpack, LinpackModel
 from rankwise.study.measured import measured
 from rankwise.study.platforms import platforms
 from rankwise.study.request import Request
-from rankwise.study.result import Cell, Figure, Series, StudyResult, Table
+from rankwise.study.result import Cell, Figure, Series, StudyResult, Table, Target
 from rankwise.workloads import kernel_costs
 
 SUMMARY = "HPL on 28 grids of 960 processes, beside what was measured and SMPI"
@@ -37,6 +38,7 @@ OPTIONS: dict[str, int | str] = {
     "nbmin": 2,
     "ndiv": 2,
 }
+THREADS = 2
 APART = 0.02
 """Pairs of grids whose measured times differ by more are to be ordered."""
 MISSING = [
@@ -81,12 +83,19 @@ def run(request: Request) -> StudyResult:
     cores = platform.topology.nodes[0].cores
     placement = Placement.explicit(platform.topology, [(r // cores, (r % cores,)) for r in range(RANKS)])
 
-    def predicted(row: tuple[int, int]) -> float:
-        request.progress(f"HPL on {row[0]}x{row[1]}")
-        return model.time_s(Linpack(ORDER, BLOCK, *row, OPTIONS), placement)
-
     table = measured("dahu_geometries")
-    with ThreadPoolExecutor(max_workers=2) as pool:
+    kept = KeptPredictions(request.directory, float, platform.machine, costs.kernels, costs.speeds)
+    begun = count()
+
+    def time_s(run: Linpack) -> float:
+        return model.time_s(run, placement)
+
+    def predicted(row: tuple[int, int]) -> float:
+        run = Linpack(ORDER, BLOCK, *row, OPTIONS)
+        request.progress(f"HPL on {row[0]}x{row[1]}", max(0, next(begun) - THREADS) / table.height)
+        return kept.get(time_s, run)
+
+    with ThreadPoolExecutor(max_workers=THREADS) as pool:
         times = list(pool.map(predicted, table.select("p", "q").rows()))
     grids = [
         Grid(row["p"], row["q"], row["measured_s"], row["smpi_optimistic_s"], row["smpi_realistic_s"], time)
@@ -102,25 +111,32 @@ def result(on: str, grids: list[Grid]) -> StudyResult:
         for name in ("ours_s", "optimistic_s", "realistic_s")
     )
     real = {grid.label: grid.measured_s for grid in grids}
-    rows: list[list[Cell]] = [
-        _row("Rankwise", real, ours),
-        _row("SMPI, optimistic", real, optimistic),
-        _row("SMPI, realistic", real, realistic),
+    summaries = [
+        Summary.of("Rankwise", real, ours),
+        Summary.of("SMPI, optimistic", real, optimistic),
+        Summary.of("SMPI, realistic", real, realistic),
     ]
     wins = sum(abs(grid.error(grid.ours_s)) <= abs(grid.error(grid.optimistic_s)) for grid in grids)
     best = min(real, key=lambda label: real[label])
     place = sorted(ours, key=lambda label: ours[label]).index(best) + 1
-    percent, right = rows[0][2], rows[0][1]
+    found = summaries[0]
     return StudyResult(
         study="dahu",
         title="HPL on grids of 960 processes",
         on=[on],
         how="predicted",
         verdict=(
-            f"{right} % of the pairs that differ by more than 2 % are ordered right, the median error is {percent} %, "
-            f"the best grid {best} is number {place} of the prediction, and {wins} of {len(grids)} grids are "
-            "predicted at least as well as by SMPI's optimistic model."
+            f"{found.right} % of the pairs that differ by more than 2 % are ordered right, the median error is"
+            f" {found.median_error} %, the best grid {best} is number {place} of the prediction, and {wins} of"
+            f" {len(grids)} grids are predicted at least as well as by SMPI's optimistic model."
         ),
+        targets=[
+            Target.of("pairs of grids in the right order", found.right, "at least", 98),
+            Target.of("median error", found.median_error, "at most", 5),
+            Target.of("worst error", found.worst_error, "at most", 15),
+            Target.of("grids further off than SMPI's optimistic model", len(grids) - wins, "at most", 0, ""),
+            Target.of("place of the fastest grid in the prediction", place, "at most", 2, ""),
+        ],
         tables=[
             Table(
                 "Grids P x Q: times in seconds and errors of the performance in percent",
@@ -128,11 +144,11 @@ def result(on: str, grids: list[Grid]) -> StudyResult:
                     "grid",
                     "measured",
                     "Rankwise",
-                    "error",
-                    "SMPI optimistic",
-                    "error ",
-                    "SMPI realistic",
-                    "error  ",
+                    "Rankwise error",
+                    "optimistic SMPI",
+                    "optimistic SMPI error",
+                    "realistic SMPI",
+                    "realistic SMPI error",
                 ],
                 [_grid_row(grid) for grid in grids],
                 ["NB 128, N 250000, rows of the grid on consecutive ranks; measured: mean of seven runs"],
@@ -140,7 +156,7 @@ def result(on: str, grids: list[Grid]) -> StudyResult:
             Table(
                 "All grids together",
                 ["predicted by", "pairs right (%)", "median error (%)", "worst error (%)", "on grid"],
-                rows,
+                [each.row for each in summaries],
                 ["pairs: of grids whose measured times differ by more than 2 %"],
             ),
         ],
@@ -149,18 +165,43 @@ def result(on: str, grids: list[Grid]) -> StudyResult:
     )
 
 
-def _row(name: str, real: dict[str, float], predicted: dict[str, float]) -> list[Cell]:
-    errors = {label: 100 * abs(real[label] / predicted[label] - 1) for label in real}
-    pairs = [(a, b) for a, b in combinations(real, 2) if abs(real[a] / real[b] - 1) > APART]
-    right = sum((real[a] < real[b]) == (predicted[a] < predicted[b]) for a, b in pairs)
-    worst = max(errors, key=lambda label: errors[label])
-    return [
-        name,
-        round(100 * right / max(1, len(pairs)), 1),
-        round(median(errors.values()), 1),
-        round(errors[worst], 1),
-        worst,
-    ]
+@dataclass(frozen=True)
+class Summary:
+    """How good the predictions of all grids are.
+
+    Attributes:
+        name: Of what predicts.
+        right: Pairs of grids that differ which are in the right order, in percent.
+        median_error: Of the performance, in percent.
+        worst_error: Likewise.
+        worst: The grid with the worst error.
+    """
+
+    name: str
+    right: float
+    median_error: float
+    worst_error: float
+    worst: str
+
+    @classmethod
+    def of(cls, name: str, real: dict[str, float], predicted: dict[str, float]) -> Summary:
+        """From times by grid."""
+        errors = {label: 100 * abs(real[label] / predicted[label] - 1) for label in real}
+        pairs = [(a, b) for a, b in combinations(real, 2) if abs(real[a] / real[b] - 1) > APART]
+        right = sum((real[a] < real[b]) == (predicted[a] < predicted[b]) for a, b in pairs)
+        worst = max(errors, key=lambda label: errors[label])
+        return cls(
+            name,
+            round(100 * right / max(1, len(pairs)), 1),
+            round(median(errors.values()), 1),
+            round(errors[worst], 1),
+            worst,
+        )
+
+    @property
+    def row(self) -> list[Cell]:
+        """Of a table."""
+        return [self.name, self.right, self.median_error, self.worst_error, self.worst]
 
 
 def _grid_row(grid: Grid) -> list[Cell]:
@@ -175,7 +216,7 @@ def _figure(grids: list[Grid]) -> Figure:
     rate = 2 / 3 * ORDER**3 + 3 / 2 * ORDER**2
 
     def series(name: str, times: list[float], paper: bool = False) -> Series:
-        return Series(name, rows, [rate / time * 1e-12 for time in times], paper)
+        return Series(name, rows, [round(rate / time * 1e-12, 4) for time in times], paper)
 
     return Figure(
         name="dahu-geometries",
