@@ -11,9 +11,9 @@ from rankwise.study.catalogue import study
 from rankwise.study.full_nodes import Call, FullNodes, core_of
 from rankwise.study.measured import measured
 from rankwise.study.ordering import Orders, Pair
-from rankwise.study.placed_calls import order_that_is_placed
 from rankwise.study.platforms import shipped
 from rankwise.study.request import Request
+from rankwise.study.run.placed_calls import order_that_is_placed
 from rankwise.study.where_bytes_are import Caches, with_bytes
 
 KIB = 1024

@@ -3,8 +3,8 @@
 
 import pytest
 
-from rankwise.study import kept
-from rankwise.study.kept import KeptPredictions
+from rankwise.study.run import kept
+from rankwise.study.run.kept import KeptPredictions
 from rankwise.study.studies import dahu
 
 

@@ -8,13 +8,13 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from rankwise.study.full_nodes import Call, FullNodes, Predicted
-from rankwise.study.kept import KeptPredictions
 from rankwise.study.measured import measured
 from rankwise.study.ordering import Orders, Pair, median_error
-from rankwise.study.placed_calls import order_that_is_placed
 from rankwise.study.platforms import platforms
 from rankwise.study.request import Request
 from rankwise.study.result import Cell, Figure, Series, StudyResult, Table, Target, microseconds
+from rankwise.study.run.kept import KeptPredictions
+from rankwise.study.run.placed_calls import order_that_is_placed
 
 SUMMARY = "three orders of ranks in ARCHER2's nodes, beside what was measured"
 CLAIMS = ()

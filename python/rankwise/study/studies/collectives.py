@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from itertools import combinations
 
 from rankwise.errors import RankwiseError
-from rankwise.study.kept import KeptPredictions
 from rankwise.study.measured import measured
 from rankwise.study.named_algorithms import (
     IN_BLOCKS,
@@ -22,6 +21,7 @@ from rankwise.study.named_algorithms import (
 from rankwise.study.platforms import Platform, shipped
 from rankwise.study.request import Request
 from rankwise.study.result import Cell, Figure, Series, StudyResult, Table, Target, microseconds
+from rankwise.study.run.kept import KeptPredictions
 
 SUMMARY = "collectives by named algorithms on two systems, beside what was measured"
 CLAIMS = ()

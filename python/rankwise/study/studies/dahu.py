@@ -14,12 +14,12 @@ from statistics import median
 
 from rankwise.machine.placement import Placement
 from rankwise.site_build import source_room
-from rankwise.study.kept import KeptPredictions
 from rankwise.study.linpack import Linpack, LinpackModel
 from rankwise.study.measured import measured
 from rankwise.study.platforms import platforms
 from rankwise.study.request import Request
 from rankwise.study.result import Cell, Figure, Series, StudyResult, Table, Target
+from rankwise.study.run.kept import KeptPredictions
 from rankwise.workloads import kernel_costs
 
 SUMMARY = "HPL on 28 grids of 960 processes, beside what was measured and SMPI"
