@@ -27,6 +27,6 @@ def main(
         return run(parse(parser, argv))
     except RankwiseError as error:
         failures.show(error, argv)
-        return failures.status_of(error, None)
+        return failures.status_of(error, argv, None)
     except KeyboardInterrupt:
         return INTERRUPTED_STATUS

@@ -15,8 +15,9 @@
 namespace rankwise::tune {
 namespace {
 
-constexpr int waits = 300; // for the guard of a tuner that was killed
+constexpr int waits = 1000; // for the guard of a tuner that was killed
 constexpr useconds_t wait_us = 10'000;
+constexpr std::size_t number_letters = 10;
 
 bool runs(std::int32_t process) {
     return process > 0 && (kill(process, 0) == 0 || errno == EPERM);
@@ -58,9 +59,11 @@ Descriptor lock_state(const std::string &state, const TaskId &owner) {
         }
         usleep(wait_us);
     }
-    const auto text = std::to_string(owner.number) + "\n";
-    if (ftruncate(file.number(), 0) != 0 ||
-        pwrite(file.number(), text.data(), text.size(), 0) != static_cast<ssize_t>(text.size())) {
+    // Always as long, so that nothing is cut off: on a disk that is written to, that would wait for it.
+    auto text = std::to_string(owner.number);
+    text.resize(number_letters, ' ');
+    text += '\n';
+    if (pwrite(file.number(), text.data(), text.size(), 0) != static_cast<ssize_t>(text.size())) {
         throw Error("cannot write `" + path + "`: " + std::strerror(errno));
     }
     return file;

@@ -71,7 +71,9 @@ def user_directory() -> Path:
     if runtime and os.path.isdir(runtime) and os.stat(runtime).st_uid == os.geteuid():
         path = Path(runtime, "rankwise")
     else:
-        path = Path(tempfile.gettempdir(), f"rankwise-tune-{os.geteuid()}")
+        # A journal is of processes of this boot, and synced before each move: on a busy disk, that takes seconds.
+        memory = IN_MEMORY if IN_MEMORY.is_dir() else Path(tempfile.gettempdir())
+        path = memory / f"rankwise-tune-{os.geteuid()}"
     return own_directory(path)
 
 

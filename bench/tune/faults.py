@@ -1,0 +1,242 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`python -m tune.faults`: whether threads keep a wrong mask when the tuner, its guard or ranks are killed.
+
+Two ranks, each of a thread that computes, two that sleep and one that begins and ends others all the time, change
+places again and again. At a random moment the tuner is killed (SIGKILL), or with its guard, or a rank is, or a thread
+is given another mask from outside first. Then the guard, or the next start, has to give back what was there before.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+import random
+import signal
+import statistics
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import command
+
+from rankwise.errors import RankwiseError
+from rankwise.scratch import scratch
+
+TOP = Path(__file__).resolve().parent.parent.parent
+sys.path.insert(0, str(TOP / "tests"))
+
+import tune_driver  # noqa: E402
+
+FAULTS = (
+    "tuner killed",
+    "tuner and guard killed",
+    "rank killed, then tuner",
+    "mask changed, then tuner killed",
+)
+HOMES = (frozenset({0}), frozenset({1}))
+OUTSIDE = frozenset({0, 1})
+LONGEST_S = 5.0
+
+
+@dataclass
+class Outcome:
+    """Of all rounds.
+
+    Attributes:
+        rounds: By fault.
+        threads: Looked at after the rounds, those that were born and died not counted twice.
+        wrong: Of these, with a mask that they should not have.
+        restored_s: Of each round in which the tuner alone was killed, from the signal to the last mask.
+    """
+
+    rounds: Counter[str] = field(default_factory=Counter)
+    threads: int = 0
+    wrong: int = 0
+    restored_s: list[float] = field(default_factory=list)
+
+
+class Ranks:
+    """Two processes that are started again when they were killed."""
+
+    def __init__(self, program: Path):
+        self.program = program
+        self.processes = [self._started(home) for home in HOMES]
+
+    def _started(self, home: frozenset[int]) -> subprocess.Popen[str]:
+        before = os.sched_getaffinity(0)
+        os.sched_setaffinity(0, home)
+        try:
+            process = subprocess.Popen(
+                [self.program, "3", "1", "1"], stdout=subprocess.PIPE, text=True, start_new_session=True
+            )
+        finally:
+            os.sched_setaffinity(0, before)
+        assert process.stdout is not None
+        process.stdout.readline()
+        return process
+
+    def renew(self) -> None:
+        """Start those again that are gone, and give all threads the masks they begin with."""
+        for number, home in enumerate(HOMES):
+            if self.processes[number].poll() is not None:
+                self.end(number)
+                self.processes[number] = self._started(home)
+            while set(tune_driver.masks(self.processes[number].pid).values()) != {home}:
+                for thread in tune_driver.masks(self.processes[number].pid):
+                    with contextlib.suppress(ProcessLookupError):
+                        os.sched_setaffinity(thread, home)
+
+    def end(self, number: int) -> None:
+        """Kill one."""
+        process = self.processes[number]
+        process.kill()
+        process.wait()
+        if process.stdout:
+            process.stdout.close()
+
+    def wrong(self, changed: int | None) -> tuple[int, int]:
+        """Threads, and those that have not what they should: the thread `changed` may keep what it was given."""
+        threads = wrong = 0
+        for process, home in zip(self.processes, HOMES, strict=True):
+            if process.poll() is not None:
+                continue
+            for thread, mask in tune_driver.masks(process.pid).items():
+                threads += 1
+                wrong += mask != home and not (thread == changed and mask == OUTSIDE)
+        return threads, wrong
+
+
+def _guard(driver: tune_driver.Driver) -> int:
+    children = Path(f"/proc/{driver.process.pid}/task/{driver.process.pid}/children")
+    return int(children.read_text().split()[0])
+
+
+@contextlib.contextmanager
+def _foremost() -> Iterator[None]:
+    """Before the ranks, where this may be: what is measured is not how long this waits for a core."""
+    before = os.sched_getscheduler(0), os.sched_getparam(0)
+    with contextlib.suppress(PermissionError):
+        os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(1))
+    try:
+        yield
+    finally:
+        os.sched_setscheduler(0, *before)
+
+
+def _until_restored(ranks: Ranks, changed: int | None, folder: Path, began: float) -> float:
+    """Wait until the guard has done its work; the moment at which no mask was wrong any more."""
+    ended = None
+    while time.monotonic() < began + LONGEST_S:
+        _, wrong = ranks.wrong(changed)
+        ended = (ended or time.monotonic()) if not wrong else None
+        if not (folder / "state/journal").exists():
+            break
+        time.sleep(0.0005)
+    return ended or time.monotonic()
+
+
+def _one_round(
+    ranks: Ranks, fault: str, program: Path, folder: Path, dice: random.Random, into: Outcome
+) -> None:
+    pids = [process.pid for process in ranks.processes]
+    driver = tune_driver.Driver(folder, [f"pid {pid}" for pid in pids], program)
+    if driver.first != "ready":
+        raise RankwiseError(driver.first)
+    driver.sample()
+    guard = _guard(driver)
+    there, back = f"move {pids[0]} 0 1 {pids[1]} 1 0", f"move {pids[0]} 1 0 {pids[1]} 0 1"
+    for number in range(50):  # more than it comes to
+        driver.tell(back if number % 2 else there)
+    time.sleep(dice.uniform(0, 0.03))
+    changed = None
+    if fault == "mask changed, then tuner killed":
+        # Any but the last of its first threads, which begins others: these would have its mask.
+        changed = dice.choice(sorted(tune_driver.masks(pids[0]))[:4])
+        os.sched_setaffinity(changed, OUTSIDE)
+        time.sleep(dice.uniform(0, 0.003))
+    elif fault == "rank killed, then tuner":
+        ranks.end(dice.randrange(2))
+        time.sleep(dice.uniform(0, 0.003))
+    elif fault == "tuner and guard killed":
+        os.kill(guard, signal.SIGKILL)
+    with _foremost():
+        began = time.monotonic()
+        driver.kill()
+        ended = _until_restored(ranks, changed, folder, began) if fault != "tuner and guard killed" else None
+    if fault == "tuner and guard killed":
+        tune_driver.Driver(folder, [], program).end()
+    threads, wrong = ranks.wrong(changed)
+    into.threads += threads
+    into.wrong += wrong
+    into.rounds[fault] += 1
+    if ended is not None and fault == "tuner killed":
+        into.restored_s.append(ended - began)
+
+
+def measure_faults(rounds: int, directory: Path, seed: int = 31) -> Outcome:
+    """Run rounds of each fault in turn."""
+    dice = random.Random(seed)
+    program = tune_driver.program(tune_driver.FAST)
+    threads = directory / "many_threads"
+    source = TOP / "tests/programs/many_threads.c"
+    subprocess.run(["cc", "-D_GNU_SOURCE", "-O1", "-pthread", source, "-o", threads], check=True)
+    folder = directory / "faults"
+    folder.mkdir(exist_ok=True)
+    outcome, ranks = Outcome(), Ranks(threads)
+    try:
+        for number in range(rounds):
+            ranks.renew()
+            _one_round(ranks, FAULTS[number % len(FAULTS)], program, folder, dice, outcome)
+            if sys.stderr.isatty():
+                sys.stderr.write(f"\rround {number + 1} of {rounds}: {outcome.wrong} wrong masks")
+    finally:
+        for number in range(len(HOMES)):
+            ranks.end(number)
+    return outcome
+
+
+def text(outcome: Outcome) -> str:
+    """What came out, in Markdown."""
+    lines = [
+        "| fault | rounds |",
+        "|---|---|",
+        *(f"| {fault} | {count} |" for fault, count in outcome.rounds.items()),
+    ]
+    lived = f"Of {outcome.threads} threads that lived after {outcome.rounds.total()} rounds,"
+    lines += ["", f"{lived} {outcome.wrong} had a wrong mask."]
+    if times := outcome.restored_s:
+        median, longest = (f"{1e3 * value:.1f} ms" for value in (statistics.median(times), max(times)))
+        lines.append(
+            f"Where the tuner alone was killed, all masks were back after {median} (median of {len(times)} rounds),"
+        )
+        lines.append(f"{longest} at the longest, while the ranks computed on all cores.")
+    return "\n".join(lines) + "\n"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Options."""
+    parser.add_argument("--rounds", type=int, default=1000, help="of all faults together (default: 1000)")
+    parser.add_argument("--seed", type=int, default=31, help="of the moments (default: 31)")
+    parser.add_argument("launcher", nargs="*", help=argparse.SUPPRESS)
+
+
+def run(args: argparse.Namespace) -> int:
+    """All rounds; 1 if a thread had a wrong mask."""
+    if not {0, 1} <= os.sched_getaffinity(0):
+        raise RankwiseError("the faults need processing units 0 and 1", "run it on a machine that has both")
+    # As `rankwise tune` has its state: in memory.
+    with scratch("tune-faults", "/dev/shm" if Path("/dev/shm").is_dir() else None) as directory:
+        outcome = measure_faults(args.rounds, directory, args.seed)
+    sys.stdout.write(text(outcome))
+    return 1 if outcome.wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(
+        command.main("tune.faults", (__doc__ or "").split(": ", 1)[1].splitlines()[0], add_arguments, run)
+    )
