@@ -37,6 +37,7 @@ static void *bear(void *unused) {
                 abort();
         for (int i = 0; i < 4; i++)
             pthread_join(threads[i], NULL);
+        usleep(200);
     }
     return unused;
 }

@@ -9,8 +9,8 @@ namespace rankwise::tune {
 
 /// @brief A process that outlives the tuner if this is killed, and gives the ranks their masks back.
 ///
-/// It is forked before anything is changed, sleeps until the tuner's end of a socket closes, restores from the
-/// journal and ends. A tuner that ends well has removed the journal, and there is nothing to restore.
+/// It is forked before anything is changed, sleeps until the tuner's end of a socket closes, restores from
+/// the journal and ends. A tuner that ends well has removed the journal, and there is nothing to restore.
 class Guard {
   public:
     /// @param[in] lock of the state directory, which the guard holds on to
