@@ -214,7 +214,7 @@ def text(outcome: Outcome) -> str:
     lines += ["", f"{lived} {outcome.wrong} had a wrong mask."]
     if outcome.restored_s:
         after, ended = (
-            f"{1e3 * statistics.median(times):.1f} ms (median of {len(times)} rounds; {1e3 * max(times):.1f} ms at most)"
+            f"{1e3 * statistics.median(times):.1f} ms (median of {len(times)} rounds, {1e3 * max(times):.1f} at most)"
             for times in (outcome.restored_s, outcome.ended_s)
         )
         lines.append(f"Where the tuner alone was killed, all masks were back after {after},")
