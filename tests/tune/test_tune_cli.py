@@ -93,6 +93,8 @@ def test_a_dry_run_changes_no_mask(mpi, compiled, tmp_path, here):
     assert shown.returncode == 0
     assert re.match(r"nothing was changed|nothing was to be gained", shown.stdout)
     assert max(map(len, shown.stdout.splitlines())) <= 80
+    report = subprocess.run([RANKWISE, "report", tmp_path / "a.tune"], capture_output=True, text=True)
+    assert "`rankwise tune show " in report.stderr
     document = json.loads(tune(["show", tmp_path / "a.tune", "--json"], os.environ | here).stdout)
     assert {each["became"] for each in document["tuners"][0]["decisions"]} <= {"proposed"}
 
@@ -226,6 +228,18 @@ def test_tuning_processes_ends_with_them(here):
     # THEN so does the tuner
     assert done.returncode == 0
     assert "nothing was to be gained" in done.stdout
+
+
+def test_options_that_would_do_nothing_are_refused(here):
+    for words, option, status in (
+        (["--daemon", "-o", "x"], "--output", 2),
+        (["--pid", "1", "--record", "x"], "--record", 2),
+        (["status", "--keep"], "--keep", 2),
+        (["--keep", "--", "./app"], "--keep", 125),
+    ):
+        done = tune(words, os.environ | here)
+        assert (done.returncode, done.stdout) == (status, "")
+        assert f"`{option}` says nothing to" in done.stderr
 
 
 def test_bad_processes_are_refused(here):

@@ -69,6 +69,7 @@ def run(args: argparse.Namespace) -> int:
     asked = [way for way, is_asked in ways.items() if is_asked]
     if len(asked) > 1:
         raise RankwiseError(f"{asked[0]} and {asked[1]} are two ways to tune", "leave one out", status=2)
+    _refuse_ignored(args)
     if args.what is not None:
         return {"status": tune_service.status, "stop": tune_service.stop, "show": tune_service.show}[
             args.what
@@ -82,6 +83,28 @@ def run(args: argparse.Namespace) -> int:
             "nothing to tune", f"put a program after `--`, for example {_EXAMPLE}", status=FAILURE_STATUS
         )
     return _job(args)
+
+
+def _refuse_ignored(args: argparse.Namespace) -> None:
+    """Refuse options of another way to tune, which would be taken and do nothing."""
+    way = args.what or ("--daemon" if args.daemon else "--pid" if args.pid is not None else "a program")
+    of_run = {"machine": args.machine, "irq": args.irq, "output": args.output, "force": args.force}
+    ignored: dict[str, dict[str, object]] = {
+        "a program": {"keep": args.keep, "config": args.config, "socket": args.socket},
+        "--pid": {"config": args.config, "record": args.record, "mpi": args.mpi, "socket": args.socket},
+        "--daemon": {
+            **of_run,
+            "keep": args.keep,
+            "record": args.record,
+            "mpi": args.mpi,
+            "socket": args.socket,
+        },
+    }
+    of_others = {**of_run, "dry_run": args.dry_run, "keep": args.keep, "record": args.record, "mpi": args.mpi}
+    named = next((name for name, value in ignored.get(way, of_others).items() if value), None)
+    if named is not None:
+        hint = "the daemon takes it from its file: `--config FILE`" if args.daemon else "leave it out"
+        raise RankwiseError(f"`--{named.replace('_', '-')}` says nothing to `{way}`", hint, status=2)
 
 
 def _job(args: argparse.Namespace) -> int:

@@ -198,6 +198,8 @@ def raw_files(directory: Path) -> list[Path]:
         what = "is a file, not a recording directory" if directory.exists() else "does not exist"
         raise RankwiseError(f"the recording `{directory}` {what}", hint)
     if not (directory / "raw").is_dir():
+        if (directory / "events.jsonl").is_file():
+            hint = f"it is what `rankwise tune` kept: `rankwise tune show {quote(str(directory))}`"
         raise RankwiseError(f"`{directory}` is not a recording: it has no `raw` directory", hint)
     return sorted((directory / "raw").glob("*.rwn"))
 
