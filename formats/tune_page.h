@@ -6,7 +6,11 @@
  *
  * DIR is RANKWISE_TUNE, on a file system in the node's memory. The rank writes `magic` last when the page is prepared, and
  * `ended` when it comes to MPI_Finalize. All fields are naturally aligned and written with relaxed atomic stores of their whole
- * width: a reader may see one counter ahead of another by a call, and nothing worse. Counters only grow.
+ * width: a reader may see one counter ahead of another by a call, and nothing worse. Counters only grow; `iterations` may start
+ * anew where `anchor` changes, for then another thing is counted.
+ *
+ * Calls and messages are those of all threads; times, waits and iterations those of the thread that started MPI. Spawned processes
+ * have no page. A child of fork has none either.
  *
  * Ticks are those of record/process/ticks.h. `ticks_per_s` is measured by the rank when the page is prepared.
  */
@@ -47,10 +51,11 @@ struct rw_tune_page {
     uint64_t calls;        /* MPI calls that have ended */
     uint64_t mpi_ticks;    /* time inside them. Short calls are timed now and then and count for those between */
     uint64_t wait_ticks;   /* of this, in calls that wait for others (RW_WAITS of formats/mpi_calls.txt) */
-    uint64_t entered;      /* ticks at which the waiting call under way began, 0 outside: long waits are seen before they end */
+    uint64_t entered;      /* ticks at which the waiting call under way began, 0 outside: long waits are seen before they
+                              end, at places that have waited before (record/tune/progress.h) */
 
-    uint64_t iterations;      /* that have ended */
-    uint64_t iteration_ticks; /* when the last one ended */
+    uint64_t iterations;      /* that have ended; those below some 20 us are written in batches of up to 16 */
+    uint64_t iteration_ticks; /* when the last one written ended */
     uint32_t known_by;         /* enum rw_tune_known_by */
     uint32_t peers;           /* entries taken of `peer` */
     uint64_t anchor;          /* how often what tells iterations has changed: counts before and after are of different things */

@@ -2,6 +2,7 @@
 #include "tune/page.h"
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +15,7 @@
 #define LEAST_NS 2000000u
 
 struct rw_tune_page *rw_page;
+int rw_tune_multiple;
 
 static char path[4096];
 static const char *directory;
@@ -53,9 +55,14 @@ static void complain(int rank, const char *why) {
         dprintf(STDERR_FILENO, "rankwise: the tuner does not see the ranks: %s `%s`\n", why, path);
 }
 
+/* The child of a fork has the page, and is not the rank. */
+static void leave_page(void) {
+    rw_page = NULL;
+}
+
 void rw_page_open(void) {
     MPI_Comm parent = MPI_COMM_NULL;
-    int rank = 0, ranks = 0;
+    int rank = 0, ranks = 0, level = MPI_THREAD_SINGLE;
     if (rw_page || !directory)
         return;
     if (RW_HAS(Comm_get_parent))
@@ -87,7 +94,11 @@ void rw_page_open(void) {
     made->ranks = ranks;
     made->process_start = process_start();
     made->ticks_per_s = ticks_per_s();
+    if (RW_HAS(Query_thread))
+        RW_PMPI_CALL(Query_thread, int *)(&level);
+    rw_tune_multiple = level == MPI_THREAD_MULTIPLE;
     __atomic_store_n(&made->magic, RW_TUNE_MAGIC, __ATOMIC_RELEASE);
+    pthread_atfork(NULL, NULL, leave_page);
     rw_page = made;
 }
 

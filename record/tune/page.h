@@ -18,8 +18,19 @@ RW_HIDDEN void rw_page_open(void);
 /** @brief Say that the rank ends, and remove the page's name. */
 RW_HIDDEN void rw_page_end(void);
 
-/* Counters have one writer, and readers that must not see half of one. */
+/* 1 if several threads may call MPI at once (MPI_THREAD_MULTIPLE). */
+extern int rw_tune_multiple RW_HIDDEN;
+
+/* Most counters have one writer, and readers that must not see half of one. */
 #define RW_PUT(field, value) __atomic_store_n(&(field), (value), __ATOMIC_RELAXED)
 #define RW_ADD(field, more) RW_PUT(field, (field) + (more))
+/* Those of calls have all threads for writers. */
+#define RW_ADD_SHARED(field, more)                                                                           \
+    do {                                                                                                     \
+        if (RW_UNLIKELY(rw_tune_multiple))                                                                   \
+            __atomic_fetch_add(&(field), (more), __ATOMIC_RELAXED);                                          \
+        else                                                                                                 \
+            RW_ADD(field, more);                                                                             \
+    } while (0)
 
 #endif

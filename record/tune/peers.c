@@ -1,11 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "tune/peers.h"
 
+#include <sched.h>
 #include <string.h>
 
 #include "tune/page.h"
 
-#define KEPT 256u /* entries of the tables here, by hash; a later one takes an earlier one's place */
+#define KEPT 256u   /* entries of a table here, by hash; a later one takes an earlier one's place */
+#define PLACES 128u /* where an entry of the page is looked for, by rank */
+#define REQUESTS 1024u
+#define REQUESTS_LOOKED_AT 16u
+
+static int lock;
 
 static struct {
     MPI_Comm comm;
@@ -16,13 +22,25 @@ static struct {
     MPI_Request request;
     int used, world;
     uint64_t bytes;
-} persistent[KEPT];
+} persistent[REQUESTS];
 
+static uint8_t entries[PLACES]; /* of the page, + 1; 0: free */
 static MPI_Datatype last_type;
 static int64_t last_size = -1;
 
+static void enter(void) {
+    if (RW_UNLIKELY(rw_tune_multiple))
+        while (__atomic_exchange_n(&lock, 1, __ATOMIC_ACQUIRE))
+            sched_yield();
+}
+
+static void leave(void) {
+    if (RW_UNLIKELY(rw_tune_multiple))
+        __atomic_store_n(&lock, 0, __ATOMIC_RELEASE);
+}
+
 static unsigned hash(uint64_t value) {
-    return (unsigned)(value * 0x9e3779b97f4a7c15ull >> 56);
+    return (unsigned)(value * 0x9e3779b97f4a7c15ull >> 32);
 }
 
 static int64_t size_of(MPI_Datatype type) {
@@ -49,13 +67,16 @@ static int look_up(int destination, MPI_Comm comm) {
     (group, 1, &destination, world, &found);
     RW_PMPI_CALL(Group_free, MPI_Group *)(&group);
     RW_PMPI_CALL(Group_free, MPI_Group *)(&world);
-    return found;
+    return found >= 0 && found < rw_page->ranks ? found : -1; /* of another world: MPI_UNDEFINED */
 }
 
+/* -1: nobody of this world. MPI_PROC_NULL is negative in all three ABIs. */
 static int world_rank(int destination, MPI_Comm comm) {
+    if (destination < 0)
+        return -1;
     if (comm == MPI_COMM_WORLD)
-        return destination;
-    const unsigned at = hash((uint64_t)(uintptr_t)comm * 31 + (uint64_t)destination);
+        return destination < rw_page->ranks ? destination : -1;
+    const unsigned at = hash((uint64_t)(uintptr_t)comm * 31 + (uint64_t)destination) % KEPT;
     if (!world_ranks[at].world || world_ranks[at].comm != comm ||
         world_ranks[at].destination != destination) {
         world_ranks[at].comm = comm;
@@ -65,54 +86,86 @@ static int world_rank(int destination, MPI_Comm comm) {
     return world_ranks[at].world - 1;
 }
 
+/* The entry of a rank; NULL if there are no more. */
+static struct rw_tune_peer *peer_of(int rank) {
+    unsigned at = (unsigned)rank % PLACES;
+    for (; entries[at]; at = (at + 1) % PLACES) {
+        struct rw_tune_peer *const peer = &rw_page->peer[entries[at] - 1];
+        if (peer->rank == rank + 1)
+            return peer;
+    }
+    const uint32_t taken = rw_page->peers;
+    if (taken == RW_TUNE_PEERS)
+        return NULL;
+    entries[at] = (uint8_t)(taken + 1);
+    RW_PUT(rw_page->peer[taken].rank, rank + 1);
+    __atomic_store_n(&rw_page->peers, taken + 1, __ATOMIC_RELEASE);
+    return &rw_page->peer[taken];
+}
+
 static void count(int rank, uint64_t bytes) {
     RW_ADD(rw_page->messages, 1);
     RW_ADD(rw_page->bytes, bytes);
-    unsigned at = (unsigned)rank % RW_TUNE_PEERS;
-    for (unsigned tried = 0; tried < RW_TUNE_PEERS; tried++, at = at + 1 == RW_TUNE_PEERS ? 0 : at + 1) {
-        struct rw_tune_peer *const peer = &rw_page->peer[at];
-        if (!peer->rank) {
-            RW_PUT(peer->rank, rank + 1);
-            RW_ADD(rw_page->peers, 1);
-        }
-        if (peer->rank == rank + 1) {
-            RW_ADD(peer->messages, 1);
-            RW_ADD(peer->bytes, bytes);
-            return;
-        }
+    struct rw_tune_peer *const peer = peer_of(rank);
+    if (peer) {
+        RW_ADD(peer->messages, 1);
+        RW_ADD(peer->bytes, bytes);
     }
 }
 
 void rw_tune_count_message(int64_t elements, MPI_Datatype type, int destination, MPI_Comm comm) {
-    if (destination < 0) /* MPI_PROC_NULL is negative in all three ABIs */
-        return;
+    enter();
     const int rank = world_rank(destination, comm);
-    if (rank >= 0 && rank < rw_page->ranks)
+    if (rank >= 0)
         count(rank, elements > 0 ? (uint64_t)(elements * size_of(type)) : 0);
+    leave();
+}
+
+/* Where a request is, or can be put: the first place at last. */
+static unsigned place_of(MPI_Request request) {
+    const unsigned first = hash((uint64_t)(uintptr_t)request);
+    unsigned found = first % REQUESTS;
+    for (unsigned at = 0; at < REQUESTS_LOOKED_AT; at++) {
+        const unsigned place = (first + at) % REQUESTS;
+        if (persistent[place].used && persistent[place].request == request)
+            return place;
+        if (!persistent[place].used && persistent[found].used)
+            found = place;
+    }
+    return found;
 }
 
 void rw_tune_note_persistent(MPI_Request request, int64_t elements, MPI_Datatype type, int destination,
                              MPI_Comm comm) {
-    const unsigned at = hash((uint64_t)(uintptr_t)request);
+    enter();
+    const int world = world_rank(destination, comm);
+    const unsigned at = place_of(request);
     persistent[at].request = request;
-    persistent[at].world = destination < 0 ? -1 : world_rank(destination, comm);
-    persistent[at].bytes = elements > 0 ? (uint64_t)(elements * size_of(type)) : 0;
-    persistent[at].used = persistent[at].world >= 0 && persistent[at].world < rw_page->ranks;
+    persistent[at].world = world;
+    persistent[at].bytes = elements > 0 && world >= 0 ? (uint64_t)(elements * size_of(type)) : 0;
+    persistent[at].used = world >= 0;
+    leave();
 }
 
 void rw_tune_forget_persistent(MPI_Request request) {
-    const unsigned at = hash((uint64_t)(uintptr_t)request);
+    enter();
+    const unsigned at = place_of(request);
     if (persistent[at].request == request)
         persistent[at].used = 0;
+    leave();
 }
 
 void rw_tune_count_started(MPI_Request request) {
-    const unsigned at = hash((uint64_t)(uintptr_t)request);
+    enter();
+    const unsigned at = place_of(request);
     if (persistent[at].used && persistent[at].request == request)
         count(persistent[at].world, persistent[at].bytes);
+    leave();
 }
 
 void rw_tune_forget_handles(void) {
+    enter();
     memset(world_ranks, 0, sizeof world_ranks);
     last_size = -1;
+    leave();
 }

@@ -8,7 +8,7 @@
 /** @brief Count a message; MPI_PROC_NULL and ranks of other worlds are left out. */
 RW_HIDDEN void rw_tune_count_message(int64_t count, MPI_Datatype type, int destination, MPI_Comm comm);
 
-/** @brief A persistent send exists, or a receive has its handle. */
+/** @brief A persistent send exists; or its request is freed, or another one's now. */
 RW_HIDDEN void rw_tune_note_persistent(MPI_Request request, int64_t count, MPI_Datatype type, int destination,
                                        MPI_Comm comm);
 RW_HIDDEN void rw_tune_forget_persistent(MPI_Request request);

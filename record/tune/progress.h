@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * How the rank gets on: time in MPI, and iterations. Of the thread that started MPI alone; calls of others
- * are not counted.
+ * How the rank gets on: calls of all threads; time in MPI and iterations of the thread that started MPI.
  *
  * Two readings of the tick counter cost more than all the rest. A place in the program (a return address and
  * a function) whose last timed call was long is timed each time; one whose calls are short is timed one time
- * in eight, at random distances, and that time counts for the calls between.
+ * in RW_MEAN_DISTANCE, at random distances, and that time counts for the calls between. So a long wait at a
+ * place that has not waited yet is seen with that chance only, and `entered` is not set in it.
+ *
+ * Iterations are told by the sequence of places, without calls that only ask (MPI_Test, ...): see progress.c.
+ * Where all calls come through one place of a binding (Fortran, mpi4py), a place is a function, and the count
+ * may be a multiple of the program's iterations.
  */
 #ifndef RANKWISE_RECORD_TUNE_PROGRESS_H
 #define RANKWISE_RECORD_TUNE_PROGRESS_H
@@ -14,56 +18,62 @@
 #include "tune/page.h"
 
 #define RW_SITES 256u
-#define RW_MEAN_DISTANCE 16u
+#define RW_RECENT 256u
+#define RW_MEAN_DISTANCE 32u
 
 struct rw_tune_site {
     uintptr_t key;       /* 0: free */
-    uint32_t calls;      /* in this epoch */
+    uint32_t calls;      /* since MPI_Init */
     uint16_t left;       /* calls that are not timed any more */
     uint16_t stands_for; /* calls that the next timed one counts for */
     uint64_t timed;      /* ticks at the end of the last timed one */
-};
+} __attribute__((aligned(32)));
 
 struct rw_tune_state {
-    uintptr_t busy; /* frame of the outermost call, 0 outside */
     struct rw_tune_site sites[RW_SITES];
-    struct rw_tune_site *anchor; /* each of its calls ends an iteration */
-    uintptr_t anchor_key;
-    uint32_t epoch, epoch_calls; /* calls that are counted in an epoch, and so far */
+    uint8_t recent[RW_RECENT];   /* sites of the last calls */
+    uint64_t calls, epoch_end;   /* calls that do not only ask; when to look at them again */
+    struct rw_tune_site *anchor; /* ends an iteration each time it has been called `every` times */
+    uint32_t every, batch; /* short iterations are written in batches, for the time they ended costs more */
+    uint32_t to_go;        /* calls until one is written */
+    uint64_t anchor_at;    /* `calls` when it was called last */
     uint64_t random;
     uint64_t long_ticks;
 };
 
 extern struct rw_tune_state rw_tune RW_HIDDEN;
-/* 1 in the thread that started MPI. */
-extern __thread int rw_tune_counts RW_HIDDEN __attribute__((tls_model("initial-exec")));
+
+struct rw_tune_thread {
+    uintptr_t busy; /* frame of the outermost call, 0 outside */
+    int started;    /* it is the thread that started MPI */
+};
+extern __thread struct rw_tune_thread rw_tune_thread RW_HIDDEN __attribute__((tls_model("initial-exec")));
 
 RW_HIDDEN void rw_progress_start(void);
 RW_HIDDEN void rw_progress_end_epoch(void);
-RW_HIDDEN void rw_progress_iteration(enum rw_tune_known_by known_by, uint64_t at);
+RW_HIDDEN void rw_progress_end(void);
+/** @brief `rw_tune.batch` iterations have ended; at 0: now. */
+RW_HIDDEN void rw_progress_iterations(uint64_t at);
+/** @brief The program says itself that an iteration has ended. */
+RW_HIDDEN void rw_progress_pcontrol(void);
+/** @brief The entry of a place that is not where it is looked for first. */
+RW_HIDDEN struct rw_tune_site *rw_progress_find_site(uintptr_t key, unsigned first);
 
 /* One call, from its begin to its end. */
 struct rw_tune_call {
-    struct rw_tune_site *site;
-    uint64_t begin; /* 0: not timed */
+    struct rw_tune_site *site; /* NULL: of another thread */
+    uint64_t begin;            /* 0: not timed */
 };
 
-/** @brief The entry of a place, which takes it from another one with its number. */
-static inline struct rw_tune_site *rw_tune_site_of(uintptr_t key) {
-    struct rw_tune_site *const site = &rw_tune.sites[(uint64_t)key * 0x9e3779b97f4a7c15ull >> 56];
-    if (RW_UNLIKELY(site->key != key)) {
-        *site = (struct rw_tune_site){.key = key, .stands_for = 1};
-        if (site == rw_tune.anchor)
-            rw_tune.anchor = NULL;
-        if (key == rw_tune.anchor_key)
-            rw_tune.anchor = site;
-    }
-    return site;
-}
-
 static inline struct rw_tune_call rw_tune_begin(uintptr_t frame, uintptr_t key, int waits) {
-    rw_tune.busy = frame;
-    struct rw_tune_call call = {rw_tune_site_of(key), 0};
+    rw_tune_thread.busy = frame;
+    struct rw_tune_call call = {NULL, 0};
+    if (RW_UNLIKELY(!rw_tune_thread.started))
+        return call;
+    const unsigned first = (unsigned)((uint64_t)key * 0x9e3779b97f4a7c15ull >> 56);
+    call.site = &rw_tune.sites[first];
+    if (RW_UNLIKELY(call.site->key != key))
+        call.site = rw_progress_find_site(key, first);
     if (call.site->left > 0) {
         call.site->left--;
         return call;
@@ -77,6 +87,7 @@ static inline struct rw_tune_call rw_tune_begin(uintptr_t frame, uintptr_t key, 
 static inline void rw_tune_end(struct rw_tune_call call, int waits, int polls) {
     struct rw_tune_site *const site = call.site;
     uint64_t end = 0;
+    RW_ADD_SHARED(rw_page->calls, 1);
     if (call.begin) {
         end = rw_ticks();
         const uint64_t ticks = end - call.begin, since = end - site->timed;
@@ -98,15 +109,18 @@ static inline void rw_tune_end(struct rw_tune_call call, int waits, int polls) {
             site->stands_for = 1;
         }
     }
-    RW_ADD(rw_page->calls, 1);
-    if (!polls) {
+    if (!polls && RW_LIKELY(site != NULL)) {
         site->calls++;
-        if (site == rw_tune.anchor && rw_page->known_by == RW_TUNE_BY_PATTERN)
-            rw_progress_iteration(RW_TUNE_BY_PATTERN, end);
-        if (RW_UNLIKELY(++rw_tune.epoch_calls >= rw_tune.epoch))
+        rw_tune.recent[rw_tune.calls++ % RW_RECENT] = (uint8_t)(site - rw_tune.sites);
+        if (site == rw_tune.anchor) {
+            rw_tune.anchor_at = rw_tune.calls;
+            if (--rw_tune.to_go == 0)
+                rw_progress_iterations(end);
+        }
+        if (RW_UNLIKELY(rw_tune.calls >= rw_tune.epoch_end))
             rw_progress_end_epoch();
     }
-    rw_tune.busy = 0;
+    rw_tune_thread.busy = 0;
 }
 
 #endif

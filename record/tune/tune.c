@@ -20,11 +20,10 @@
 #define STACKED(parameters)                                                                                  \
     ((parameters) > RW_REGISTER_PARAMETERS ? (parameters) - RW_REGISTER_PARAMETERS : 0)
 
-/* Whether the call counts: of the thread that started MPI, and not from inside another call (see rw_nested of
- * wrap/call.h). */
+/* Whether the call counts: it does not come from inside another one (see rw_nested of wrap/call.h). */
 static inline int counts(uintptr_t frame, unsigned parameters) {
-    return RW_LIKELY(rw_page && rw_tune_counts) &&
-           !(rw_tune.busy && frame + sizeof(uintptr_t) * STACKED(parameters) < rw_tune.busy);
+    const uintptr_t busy = rw_tune_thread.busy;
+    return RW_LIKELY(rw_page != NULL) && !(busy && frame + sizeof(uintptr_t) * STACKED(parameters) < busy);
 }
 
 /* Of each function whether it only asks: such calls repeat as often as there is time for them. */
@@ -74,10 +73,15 @@ RW_CALLS_isendrecv(EXCHANGES)
                                      (MPI_Comm)a5))
 RW_CALLS_send_init(PREPARES_SEND)
 
-#define PREPARES_RECEIVE(name, call, base, large, parameters)                                                \
-    WRAPPERS(send_##name, call, parameters, parameters, RW_WAITS_##name,                                     \
-             rw_tune_forget_persistent(*(MPI_Request *)a6))
-RW_CALLS_recv_init(PREPARES_RECEIVE)
+/* A freed request's handle may be another one's next. */
+#define FREES_REQUEST(prefix)                                                                                \
+    static intptr_t prefix##_send_Request_free(intptr_t request) {                                           \
+        if (rw_page)                                                                                         \
+            rw_tune_forget_persistent(*(MPI_Request *)request);                                              \
+        return prefix##_Request_free(request);                                                               \
+    }
+FREES_REQUEST(mpi)
+FREES_REQUEST(pmpi)
 
 static void count_all_started(intptr_t count, intptr_t requests) {
     for (int at = 0; at < (int)count; at++)
@@ -86,14 +90,11 @@ static void count_all_started(intptr_t count, intptr_t requests) {
 WRAPPERS(send_Start, RW_CALL_Start, 1, 1, RW_WAITS_Start, rw_tune_count_started(*(MPI_Request *)a0))
 WRAPPERS(send_Startall, RW_CALL_Startall, 2, 2, RW_WAITS_Startall, count_all_started(a0, a1))
 
-#define FREES(name, call, base, large, parameters)                                                           \
-    WRAPPERS(send_##name, call, parameters, parameters, RW_WAITS_##name, rw_tune_forget_handles())
-RW_CALLS_comm_free(FREES) RW_CALLS_type_free(FREES)
-
-    static void count_phase(int level) {
-    if (level > 0)
-        rw_progress_iteration(RW_TUNE_BY_PCONTROL, 0);
+static void count_phase(int level) {
+    if (level > 0 && rw_tune_thread.started)
+        rw_progress_pcontrol();
 }
+
 WRAPPERS(send_Pcontrol, RW_CALL_Pcontrol, 6, RW_PARAMETER_COUNT_Pcontrol, RW_WAITS_Pcontrol,
          count_phase((int)a0))
 
@@ -104,6 +105,21 @@ static void start(int result) {
     if (rw_page)
         rw_progress_start();
 }
+
+static int is_poll(const char *name) {
+    return strncmp(name, "Test", 4) == 0 || strncmp(name, "Iprobe", 6) == 0 ||
+           strncmp(name, "Improbe", 7) == 0 || strncmp(name, "Request_get_status", 18) == 0 ||
+           strncmp(name, "Parrived", 8) == 0 || strncmp(name, "Win_test", 8) == 0 ||
+           strncmp(name, "Wtime", 5) == 0;
+}
+
+/* The formatter takes what comes behind these lists for a part of them. */
+/* clang-format off */
+#define FREES(name, call, base, large, parameters)                                                           \
+    WRAPPERS(send_##name, call, parameters, parameters, RW_WAITS_##name, rw_tune_forget_handles())
+RW_CALLS_comm_free(FREES)
+RW_CALLS_type_free(FREES)
+
 #define STARTS(entry, prefix)                                                                                \
     static intptr_t prefix##_start(intptr_t argc, intptr_t argv) {                                           \
         const intptr_t result = NEXT(entry, RW_CALL_Init, 2)(argc, argv);                                    \
@@ -117,17 +133,13 @@ static void start(int result) {
         return result;                                                                                       \
     }                                                                                                        \
     static intptr_t prefix##_end(void) {                                                                     \
+        if (rw_page && rw_tune_thread.started)                                                               \
+            rw_progress_end();                                                                               \
         rw_page_end();                                                                                       \
         return NEXT(entry, RW_CALL_Finalize, 0)();                                                           \
     }
 STARTS(RW_MPI, mpi)
 STARTS(RW_PMPI, pmpi)
-
-static int is_poll(const char *name) {
-    return strncmp(name, "Test", 4) == 0 || strncmp(name, "Iprobe", 6) == 0 ||
-           strncmp(name, "Improbe", 7) == 0 || strncmp(name, "Request_get_status", 18) == 0 ||
-           strncmp(name, "Wtime", 5) == 0;
-}
 
 __attribute__((visibility("default"))) const char *
 rankwise_record_attach(uint32_t version, const struct rw_library *library,
@@ -153,13 +165,18 @@ rankwise_record_attach(uint32_t version, const struct rw_library *library,
     RW_CALLS_sendrecv(CHOOSE_SEND)
     RW_CALLS_isendrecv(CHOOSE_SEND)
     RW_CALLS_send_init(CHOOSE_SEND)
-    RW_CALLS_recv_init(CHOOSE_SEND)
-    RW_CALLS_comm_free(CHOOSE_SEND) RW_CALLS_type_free(CHOOSE_SEND) CHOOSE_AS(send_, Start, RW_CALL_Start)
-        CHOOSE_AS(send_, Startall, RW_CALL_Startall) CHOOSE_AS(send_, Pcontrol, RW_CALL_Pcontrol)
-            CHOOSE_AS(, start, RW_CALL_Init) CHOOSE_AS(, start_thread, RW_CALL_Init_thread)
-                CHOOSE_AS(, end, RW_CALL_Finalize) for (int entry = 0; entry < RW_ENTRIES;
-                                                        entry++) for (unsigned call = 0; call < RW_CALL_COUNT;
-                                                                      call++) if (rw_next[entry][call])
-                    __atomic_store_n(&slots[entry][call], chosen[entry][call], __ATOMIC_RELEASE);
+    RW_CALLS_comm_free(CHOOSE_SEND)
+    RW_CALLS_type_free(CHOOSE_SEND)
+    CHOOSE_AS(send_, Request_free, RW_CALL_Request_free)
+    CHOOSE_AS(send_, Start, RW_CALL_Start)
+    CHOOSE_AS(send_, Startall, RW_CALL_Startall)
+    CHOOSE_AS(send_, Pcontrol, RW_CALL_Pcontrol)
+    CHOOSE_AS(, start, RW_CALL_Init)
+    CHOOSE_AS(, start_thread, RW_CALL_Init_thread)
+    CHOOSE_AS(, end, RW_CALL_Finalize)
+    for (int entry = 0; entry < RW_ENTRIES; entry++)
+        for (unsigned call = 0; call < RW_CALL_COUNT; call++)
+            if (rw_next[entry][call])
+                __atomic_store_n(&slots[entry][call], chosen[entry][call], __ATOMIC_RELEASE);
     return NULL;
 }

@@ -45,6 +45,7 @@ Progress progress_of(const rw_tune_page &page, const TickMoment &moment, bool pe
     progress.ranks = page.ranks;
     progress.calls = page.calls;
     progress.iterations = page.iterations;
+    progress.anchor = page.anchor;
     progress.mpi = static_cast<double>(page.mpi_ticks) / rate + under_way;
     progress.wait = static_cast<double>(page.wait_ticks) / rate + under_way;
     if (page.iterations > 0) {
