@@ -112,7 +112,11 @@ def test_pages_of_dead_ranks_are_whole_and_say_whose_they_were(mpi, program, how
 def test_a_long_wait_is_seen_before_it_ends(mpi, program, tmp_path, compiled):
     # GIVEN barriers to which rank 0 comes 20 ms late, so that rank 1 is known to wait
     command = mpi.launch(
-        2, compiled(mpi, "tuned.c", "-pthread"), "late", "200", environment=tune_environment(tmp_path, None, None)
+        2,
+        compiled(mpi, "tuned.c", "-pthread"),
+        "late",
+        "200",
+        environment=tune_environment(tmp_path, None, None),
     )
     with subprocess.Popen(command, env=mpi.environment(), stdout=subprocess.DEVNULL) as running:
         seen = 0

@@ -62,7 +62,9 @@ class Tuned:
 def tuned(tmp_path):
     """Function (mpi, ranks, command..., library=) -> Tuned."""
 
-    def run(mpi: mpis.Mpi, ranks: int, *command: str | Path, library: str | None = None, **more: str) -> Tuned:
+    def run(
+        mpi: mpis.Mpi, ranks: int, *command: str | Path, library: str | None = None, **more: str
+    ) -> Tuned:
         environment = tune_environment(tmp_path, library, None) | more
         done = mpi.run(ranks, *command, environment=environment)
         assert done.returncode == 0, done.stderr
@@ -105,9 +107,7 @@ def test_the_page_says_whose_it_is_and_what_was_sent_to_whom(mpi, ranks, compile
     ],
 )
 @pytest.mark.parametrize("ranks", [1, 2])
-def test_iterations_are_told_by_the_sequence_of_calls(
-    mpi, ranks, mode, steps, iterations, compiled, tuned
-):
+def test_iterations_are_told_by_the_sequence_of_calls(mpi, ranks, mode, steps, iterations, compiled, tuned):
     # GIVEN loops whose structure is known (tests/programs/tuned.c)
     pages = tuned(mpi, ranks, compiled(mpi, "tuned.c", "-pthread"), mode, str(steps)).pages
     assert len(pages) == ranks

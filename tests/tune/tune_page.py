@@ -37,9 +37,9 @@ class Page:
 def read(path: Path) -> Page:
     """One page; asserts that it is one."""
     data = path.read_bytes()
-    (magic, version, size, pid, rank, ranks, ended, start, rate, calls, mpi, wait, entered) = HEAD.unpack_from(
-        data
-    )[:13]
+    (magic, version, size, pid, rank, ranks, ended, start, rate, calls, mpi, wait, entered) = (
+        HEAD.unpack_from(data)[:13]
+    )
     iterations, _, known_by, peers, anchor, messages, sent = HEAD.unpack_from(data)[13:]
     assert magic == MAGIC and version == 1
     assert size == len(data) == HEAD.size + PEERS * PEER.size
