@@ -87,7 +87,9 @@ std::string Actor::apply(const Change &change, const std::vector<RankSample> &ra
 Restored Actor::restore() {
     const auto restored = tune::restore(content_, proc_, sys_);
     content_ = {};
-    journal_.remove();
+    if (restored.failed == 0) {
+        journal_.remove(); // else whoever starts next tries again
+    }
     return restored;
 }
 

@@ -20,10 +20,6 @@ namespace {
 
 constexpr int most_passes = 200;
 
-// Of a process that begins threads while it is moved, one may have its parent's old mask and not be listed
-// yet.
-constexpr useconds_t until_listed_us = 200;
-
 bool has_ended(int process) {
     pollfd ended{process, POLLIN, 0};
     return process >= 0 && poll(&ended, 1, 0) > 0;

@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
 #include <fcntl.h>
 #include <set>
+#include <unistd.h>
 
 #include "act/cpuset.hpp"
 #include "proc/pu_list.hpp"
@@ -15,6 +17,7 @@ namespace rankwise::tune {
 namespace {
 
 constexpr int most_passes = 1000; // over a process that makes threads all the time
+constexpr std::string_view left = ".left";
 
 bool is_ours(const PuSet &mask, const ThreadEntry &entry, const PuSet &cpuset) {
     return mask == entry.after || mask == entry.before || mask == cut(entry.after, cpuset) ||
@@ -42,6 +45,9 @@ class ProcessRestore {
         int quiet = 0;
         for (int pass = 0; pass < most_passes && quiet < 2; ++pass) {
             quiet = pass_over() ? 0 : quiet + 1;
+            if (quiet == 1) {
+                usleep(until_listed_us);
+            }
         }
     }
 
@@ -146,20 +152,42 @@ Restored restore(const JournalContent &content, const std::string &proc, const s
     return restored;
 }
 
-Restored restore_from(const std::string &state, const std::string &proc, const std::string &sys) {
-    Restored restored;
-    const auto path = state + "/journal";
+namespace {
+
+/// @brief Restore what one journal names; what could not be is kept for the next start.
+void restore_file(const std::string &path, const std::string &kept, const std::string &proc,
+                  const std::string &sys, Restored &restored) {
     const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
     Text text;
-    if (file && text.read(file.number())) {
+    if (!file) {
+        return;
+    }
+    Restored of_file;
+    bool was_read = text.read(file.number());
+    if (was_read) {
         const auto content = parse_journal(text.view());
         if (content.boot == boot_id(proc)) {
-            restored = restore(content, proc, sys);
+            of_file = restore(content, proc, sys);
         }
     }
-    if (file) {
+    restored.threads += of_file.threads;
+    restored.interrupts += of_file.interrupts;
+    restored.changed_since += of_file.changed_since;
+    restored.failed += of_file.failed;
+    if (was_read && of_file.failed == 0) {
         unlink(path.c_str());
+    } else if (path != kept) {
+        rename(path.c_str(), kept.c_str());
     }
+}
+
+} // namespace
+
+Restored restore_from(const std::string &state, const std::string &proc, const std::string &sys) {
+    Restored restored;
+    const auto path = state + "/journal", kept = path + std::string(left);
+    restore_file(kept, kept, proc, sys, restored);
+    restore_file(path, kept, proc, sys, restored);
     unlink((path + ".new").c_str());
     return restored;
 }

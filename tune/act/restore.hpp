@@ -2,12 +2,16 @@
 #pragma once
 
 #include <string>
+#include <unistd.h>
 #include <vector>
 
 #include "act/journal.hpp"
 #include "types.hpp"
 
 namespace rankwise::tune {
+
+/// Of a process that begins threads meanwhile, one may have its parent's old mask and not be listed yet.
+inline constexpr useconds_t until_listed_us = 200;
 
 /// @brief What a journal's processes were given back.
 struct Restored {
@@ -27,7 +31,8 @@ const ThreadEntry *inherited_from(const PuSet &mask, const PuSet &cpuset,
 /// others. Interrupts alike.
 Restored restore(const JournalContent &content, const std::string &proc, const std::string &sys);
 
-/// @brief Restore from STATE/journal, if there is one of this boot, and remove it.
+/// @brief Restore from STATE/journal, if there is one of this boot, and remove it. Where a mask could not be
+/// given back it is kept as STATE/journal.left, which the next call begins with.
 Restored restore_from(const std::string &state, const std::string &proc, const std::string &sys);
 
 /// @brief What an interrupt's affinity is.

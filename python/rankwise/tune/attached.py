@@ -104,6 +104,7 @@ def check_processes(pids: Sequence[int], user: int) -> None:
             f"process `{pid}` has ended": status.get("State", "?")[0] in "ZX",
             f"`{pid}` is a thread, not a process": status.get("Tgid") != str(pid),
             f"process `{pid}` is the kernel's": "VmSize" not in status,
+            f"process `{pid}` is the one that starts all others": pid == 1,
         }
         sentence = next((each for each, is_so in wrong.items() if is_so), None)
         if sentence is not None:
