@@ -2,6 +2,7 @@
 #include "tuner.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <set>
 #include <utility>
@@ -15,6 +16,8 @@ namespace {
 
 // Behaviours nearer to each other than this are the same.
 constexpr double same_behaviour = 0.1;
+// Interrupts or others that take so much more or less of a core are something new.
+constexpr double same_capability = 0.2;
 constexpr std::size_t most_known = 32;
 // Full samples get rarer, up to this many periods, while nothing changes.
 constexpr double slowest = 4;
@@ -31,7 +34,7 @@ struct Known {
 };
 
 struct Failed {
-    std::vector<double> signature;
+    std::vector<double> signature, environment;
     Mapping mapping;
     Seconds until, pause;
 };
@@ -44,7 +47,9 @@ struct Group {
     Seconds quiet_until = 0, pause;
     std::vector<Known> known;
     std::vector<Failed> failed;
-    std::string said; ///< last reason or proposal that was logged
+    int undone = 0;                  ///< attempts since the last that was kept
+    std::vector<double> environment; ///< capability of each unit that is allowed
+    std::string said;                ///< last reason or proposal that was logged
     std::optional<Observation> last;
     std::vector<double> signature;  ///< of `last`
     std::vector<double> capability; ///< of the ranks' units then
@@ -62,6 +67,17 @@ std::vector<double> capabilities(const Observation &observation, const Mapping &
         found.push_back(units.any() ? sum / static_cast<double>(units.count()) : 1);
     }
     return found;
+}
+
+/// Whether ranks do what they did when a mapping did not help, and nothing else uses cores otherwise.
+bool is_as_then(const Failed &failed, const Group &group) {
+    if (difference(failed.signature, group.signature) >= same_behaviour ||
+        failed.environment.size() != group.environment.size())
+        return false;
+    for (std::size_t unit = 0; unit < group.environment.size(); ++unit)
+        if (std::abs(failed.environment[unit] - group.environment[unit]) > same_capability)
+            return false;
+    return true;
 }
 
 std::vector<std::int32_t> moved(const Observation &observation, const Mapping &mapping) {
@@ -261,6 +277,10 @@ struct Tuner::State {
         }
         group.capability = capabilities(observation, group.mapping);
         group.signature = signature(outside, group.capability);
+        group.environment.clear();
+        for (const auto &[pu, load] : observation.pus)
+            if (group.allowed.test(static_cast<std::size_t>(pu)))
+                group.environment.push_back(load.capability());
         // A window with two phases of the program in it says nothing of either.
         const std::vector<double> recently =
             before && light ? outside_mpi(*before, *light, name) : std::vector<double>{};
@@ -290,8 +310,7 @@ struct Tuner::State {
         if (back || now < group.quiet_until)
             return true;
         for (const Failed &failed : group.failed)
-            if (failed.mapping == proposal.mapping && now < failed.until &&
-                difference(failed.signature, group.signature) < same_behaviour)
+            if (failed.mapping == proposal.mapping && now < failed.until && is_as_then(failed, group))
                 return true;
         say(name, Event::proposed, proposal.why, &proposal);
         if (!policy.act)
@@ -300,7 +319,7 @@ struct Tuner::State {
             say(name, Event::refused, "too many changes in a short time", &proposal);
             return true;
         }
-        start({name, proposal.change, proposal.gain, proposal.ranks, {}, {}}, proposal.mapping);
+        start({name, proposal.change, proposal.gain, proposal.ranks, {}, {}, group.undone}, proposal.mapping);
         return true;
     }
 
@@ -370,7 +389,12 @@ struct Tuner::State {
             };
             if (outcome == Trial::Outcome::kept) {
                 group.pause = policy.first_pause;
+                group.undone = 0;
                 if (!trial->attempt().expected) {
+                    // It was measured that what it was before is slower.
+                    if (trial_mapping != group.mapping)
+                        group.failed.push_back({group.signature, group.environment, group.mapping,
+                                                now + policy.longest_pause, policy.longest_pause});
                     std::erase_if(group.known, same);
                     if (group.known.size() == most_known)
                         group.known.erase(group.known.begin());
@@ -379,20 +403,22 @@ struct Tuner::State {
                 set_masks(group, trial_mapping);
             } else if (outcome == Trial::Outcome::undone) {
                 group.acting = false;
+                ++group.undone;
                 if (trial->attempt().expected)
                     std::erase_if(group.known, [&](const Known &each) {
                         return each.mapping == trial_mapping && same(each);
                     });
                 const auto again =
                     std::find_if(group.failed.begin(), group.failed.end(), [&](const Failed &each) {
-                        return each.mapping == trial_mapping && same(each);
+                        return each.mapping == trial_mapping && is_as_then(each, group);
                     });
                 const Seconds pause = again == group.failed.end()
                                           ? policy.first_pause
                                           : std::min(2 * again->pause, policy.longest_pause);
                 if (again != group.failed.end())
                     group.failed.erase(again);
-                group.failed.push_back({group.signature, trial_mapping, now + pause, pause});
+                group.failed.push_back(
+                    {group.signature, group.environment, trial_mapping, now + pause, pause});
                 group.quiet_until = now + group.pause;
                 group.pause = std::min(2 * group.pause, policy.longest_pause);
             } else if (outcome == Trial::Outcome::failed) {

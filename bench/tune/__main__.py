@@ -31,6 +31,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="write the page (Markdown)")
     parser.add_argument("--rounds", type=int, default=5, help="of all ways to run each case (default: 5)")
     parser.add_argument("--seconds", type=float, default=24.0, help="of each run (default: 24)")
+    parser.add_argument(
+        "--case",
+        action="append",
+        choices=[case.name for case in CASES],
+        help="only this case; may come several times",
+    )
     parser.add_argument("launcher", nargs="*", help=argparse.SUPPRESS)
 
 
@@ -81,11 +87,12 @@ def run(args: argparse.Namespace) -> int:
     if shutil.which(mpiexec) is None:
         raise RankwiseError(f"`{mpiexec}` is not on PATH", "name MPICH's mpiexec behind `--`")
     tools = {name: words for name, words in TOOLS.items() if shutil.which(words[0])}
+    cases = [case for case in CASES if not args.case or case.name in args.case]
     with scratch("tune") as directory:
         programs = build(directory, mpiexec)
-        rounds: dict[str, list[dict[str, Run]]] = {case.name: [] for case in CASES}
+        rounds: dict[str, list[dict[str, Run]]] = {case.name: [] for case in cases}
         for number in range(args.rounds):
-            for case in CASES:
+            for case in cases:
                 rounds[case.name].append(one_round(case, programs, mpiexec, args.seconds, directory, tools))
                 sys.stderr.write(f"round {number + 1} of {args.rounds}: {case.name}\n")
         idle: IdleCost = measure_idle(programs[2], mpiexec, directory)

@@ -89,7 +89,7 @@ def text(rounds: dict[str, list[dict[str, Run]]], seconds: float, idle: IdleCost
     ]
     if missing:
         parts.append(f"Not installed here, so not beside it: {', '.join(missing)}.\n")
-    for case in CASES:
+    for case in (case for case in CASES if case.name in rounds):
         parts += [*_case(case, rounds[case.name], seconds), ""]
     used = [
         run.tuner_s

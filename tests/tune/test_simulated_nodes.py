@@ -127,6 +127,16 @@ def test_each_phase_of_a_program_gets_its_mapping(program):
     assert max(moment % 6 for moment in returns) < 0.5
 
 
+def test_when_interrupts_move_the_mapping_follows(program):
+    # GIVEN interrupts that go to another core after the waiting rank was put on the first
+    scenario = QUAD + (
+        "job a pus 0,1,2,3 compute 0.01,0.01,0.01,0.004\nat 0 irq 0 0.4\nat 1 start a\n"
+        "at 20 irq 0 0\nat 20 irq 3 0.4\nuntil 60\n"
+    )
+    # WHEN it is tuned, THEN that rank is where it was
+    assert simulate(program, scenario).jobs["a"]["masks"] == ["0", "1", "2", "3"]
+
+
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     computation=st.lists(st.floats(0.001, 0.01), min_size=3, max_size=7),

@@ -28,15 +28,20 @@ Mean mean_of(std::span<const double> rates) {
         if (at + 1 < rates.size())
             neighbours += off * (rates[at + 1] - mean.value);
     }
-    const double correlation = squares > 0 ? std::clamp(neighbours / squares, 0.0, 0.6) : 0;
+    double correlation = squares > 0 ? neighbours / squares : 0;
+    correlation = std::clamp(correlation + (1 + 4 * correlation) / count, 0.0, 0.8);
     mean.variance = squares / (count - 1) / count * (1 + correlation) / (1 - correlation);
     mean.freedom = count - 1;
     return mean;
 }
 
-/// The 97.5 % quantile of Student's t: Cornish-Fisher expansion (Abramowitz & Stegun, 26.7.5).
-double quantile(double freedom) {
-    constexpr double z = 1.959964, z3 = z * z * z, z5 = z3 * z * z, z7 = z5 * z * z;
+/// What Student's t exceeds with a probability: Cornish-Fisher expansion of what the normal distribution does
+/// (Abramowitz & Stegun, 26.7.5 and 26.2.23).
+double quantile(double outside, double freedom) {
+    const double u = std::sqrt(-2 * std::log(outside));
+    const double z =
+        u - (2.515517 + u * (0.802853 + u * 0.010328)) / (1 + u * (1.432788 + u * (0.189269 + u * 0.001308)));
+    const double z3 = z * z * z, z5 = z3 * z * z, z7 = z5 * z * z;
     const double v = std::max(freedom, 2.0);
     return z + (z3 + z) / (4 * v) + (5 * z5 + 16 * z3 + 3 * z) / (96 * v * v) +
            (3 * z7 + 19 * z5 + 17 * z3 - 15 * z) / (384 * v * v * v);
@@ -61,7 +66,8 @@ double scatter(std::span<const double> rates) {
     return mean > 0 ? std::sqrt(squares / (count - 1)) / mean : 0;
 }
 
-Gain gain(std::span<const double> a, std::span<const double> b, std::span<const double> again) {
+Gain gain(std::span<const double> a, std::span<const double> b, std::span<const double> again,
+          double outside) {
     const Mean before = mean_of(a), changed = mean_of(b);
     Mean without = before;
     double drift = 0;
@@ -78,7 +84,8 @@ Gain gain(std::span<const double> a, std::span<const double> b, std::span<const 
     const double fourth = changed.variance * changed.variance / changed.freedom +
                           without.variance * without.variance / without.freedom + drift * drift;
     const double freedom = fourth > 0 ? variance * variance / fourth : changed.freedom + without.freedom;
-    const double difference = changed.value - without.value, width = quantile(freedom) * std::sqrt(variance);
+    const double difference = changed.value - without.value,
+                 width = quantile(outside, freedom) * std::sqrt(variance);
     if (without.value <= 0)
         return {};
     return {saved(difference / without.value), saved((difference - width) / without.value),

@@ -21,6 +21,7 @@ struct Attempt {
     std::optional<double>
         expected; ///< the rate that it had when it was kept before: then it is only confirmed
     std::optional<RateOf> rate_of; ///< of `expected`
+    int undone = 0;                ///< attempts since the last that was kept
 };
 
 /// @brief Windows without a change, with it, and without it again: does the job get on faster with it?
