@@ -53,7 +53,6 @@ Progress progress_of(const rw_tune_page &page, const TickMoment &moment, bool pe
     }
     progress.known_by =
         page.known_by <= RW_TUNE_BY_PCONTROL ? static_cast<int>(page.known_by) : RW_TUNE_NOT_KNOWN;
-    progress.anchor = page.anchor;
     progress.ended = page.ended != 0;
     progress.messages = page.messages;
     progress.bytes = page.bytes;
