@@ -15,6 +15,8 @@
 #include <optional>
 #include <string>
 #include <tuple>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "arrays.hpp"
@@ -87,15 +89,7 @@ void record(void *state, int, const comm_event *event) {
     }
 }
 
-Columns events(const std::string &name, char problem_class, int iterations, const Options &options, int rank,
-               int ranks) {
-    const workload &chosen = find(name);
-    const problem made = accepted(chosen, problem_class, iterations, options, ranks);
-    if (rank < 0 || rank >= ranks) {
-        throw nb::value_error("rank");
-    }
-    Recorded recorded;
-    comm_dry_run(&chosen, &made, rank, ranks, record, &recorded);
+Columns columns_of(Recorded &&recorded) {
     const auto &all = recorded.events;
     nb::dict columns;
     columns["kind"] = column<std::uint8_t>(all, [](const comm_event &e) { return e.kind; });
@@ -111,6 +105,76 @@ Columns events(const std::string &name, char problem_class, int iterations, cons
     columns["k"] = column<std::int64_t>(all, [](const comm_event &e) { return e.k; });
     columns["counts"] = to_numpy(std::move(recorded.counts));
     return Columns(columns);
+}
+
+Columns events(const std::string &name, char problem_class, int iterations, const Options &options, int rank,
+               int ranks) {
+    const workload &chosen = find(name);
+    const problem made = accepted(chosen, problem_class, iterations, options, ranks);
+    if (rank < 0 || rank >= ranks) {
+        throw nb::value_error("rank");
+    }
+    Recorded recorded;
+    comm_dry_run(&chosen, &made, rank, ranks, record, &recorded);
+    return columns_of(std::move(recorded));
+}
+
+/// One rank's messages as counts, and its collective calls, splits and dups as events.
+struct Counted {
+    using Message = std::pair<std::int64_t, std::int64_t>; ///< destination, bytes
+    struct Hash {
+        std::size_t operator()(const Message &message) const {
+            const auto mixed = static_cast<std::uint64_t>(message.first) * 0x9e3779b97f4a7c15u ^
+                               static_cast<std::uint64_t>(message.second) * 0xc2b2ae3d27d4eb4fu;
+            return static_cast<std::size_t>(mixed ^ mixed >> 32);
+        }
+    };
+    std::unordered_map<Message, std::int64_t, Hash> messages;
+    Recorded others;
+};
+
+void count_event(void *state, int rank, const comm_event *event) {
+    auto &counted = *static_cast<Counted *>(state);
+    switch (event->kind) {
+    case COMM_EVENT_SEND:
+    case COMM_EVENT_ISEND:
+    case COMM_EVENT_SSEND:
+    case COMM_EVENT_ISSEND:
+    case COMM_EVENT_RELAY_SEND:
+        ++counted.messages[{event->peer, event->count * event->type_bytes}];
+        return;
+    case COMM_EVENT_BARRIER:
+    case COMM_EVENT_BCAST:
+    case COMM_EVENT_REDUCE:
+    case COMM_EVENT_ALLREDUCE:
+    case COMM_EVENT_ALLGATHER:
+    case COMM_EVENT_ALLTOALL:
+    case COMM_EVENT_ALLTOALLV:
+    case COMM_EVENT_SPLIT:
+    case COMM_EVENT_DUP:
+        return record(&counted.others, rank, event);
+    default:
+        return;
+    }
+}
+
+std::tuple<Columns, Columns> counts(const std::string &name, char problem_class, int iterations,
+                                    const Options &options, int rank, int ranks) {
+    const workload &chosen = find(name);
+    const problem made = accepted(chosen, problem_class, iterations, options, ranks);
+    if (rank < 0 || rank >= ranks) {
+        throw nb::value_error("rank");
+    }
+    Counted counted;
+    comm_dry_run(&chosen, &made, rank, ranks, count_event, &counted);
+    std::vector<std::pair<Counted::Message, std::int64_t>> rows(counted.messages.begin(),
+                                                                counted.messages.end());
+    std::sort(rows.begin(), rows.end());
+    nb::dict messages;
+    messages["destination"] = column<std::int64_t>(rows, [](const auto &row) { return row.first.first; });
+    messages["bytes"] = column<std::int64_t>(rows, [](const auto &row) { return row.first.second; });
+    messages["messages"] = column<std::int64_t>(rows, [](const auto &row) { return row.second; });
+    return {Columns(messages), columns_of(std::move(counted.others))};
 }
 
 std::shared_ptr<MatchedSchedule> schedule(const std::string &name, char problem_class, int iterations,
@@ -204,6 +268,8 @@ void bind_workloads(nb::module_ &module) {
         "name"_a, "problem_class"_a, "options"_a, "ranks"_a);
     room.def("events", &events, "name"_a, "problem_class"_a, "iterations"_a, "options"_a, "rank"_a,
              "ranks"_a);
+    room.def("counts", &counts, "name"_a, "problem_class"_a, "iterations"_a, "options"_a, "rank"_a, "ranks"_a,
+             "Messages of one rank (destination, bytes, messages), and the events that are none.");
     room.def("schedule", &schedule, "name"_a, "problem_class"_a, "iterations"_a, "options"_a, "ranks"_a,
              nb::kw_only(), "library"_a, "seconds_per_operation"_a, "kernels"_a,
              "start"_a = std::vector<double>{});

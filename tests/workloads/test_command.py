@@ -100,7 +100,7 @@ def test_json_is_one_object_with_every_row(line):
             ["cg", "--count", "--ranks", "12"],
             1,
             "error: cg of class B runs on a power of two of ranks, as 8 or 16, not on `12`\n\n"
-            "hint: rankwise workloads cg --count --class S --ranks 16\n",
+            "hint: rankwise workloads cg --count --class B --ranks 8\n",
         ),
         (
             ["cg", "--json"],

@@ -92,7 +92,8 @@ def run(args: argparse.Namespace) -> int:
             hint = f"rankwise workloads {args.name or 'cg'} --trace"
             raise RankwiseError(f"`{option}` goes with NAME and `--trace`", hint=hint, status=2)
     if args.iterations is not None and args.iterations < 1:
-        raise RankwiseError(f"`--iterations {args.iterations}` is none", hint="1 or more", status=2)
+        hint = f"rankwise workloads {args.name or 'cg'} --count --iterations 1"
+        raise RankwiseError(f"`--iterations {args.iterations}` is none", hint=hint, status=2)
     args.ranks = 16 if args.ranks is None else args.ranks
     if not args.name:
         return _list(args)
@@ -139,10 +140,12 @@ def _values(option: Option) -> str:
 
 
 def _count(args: argparse.Namespace) -> int:
+    from rankwise.cli.terminal import Terminal
     from rankwise.workloads import generate, workload
 
     grid = workload(args.name).grid(args.problem_class, args.ranks, args.own)
-    counted = generate(args.name, args.problem_class, args.ranks, args.iterations, args.own)
+    with Terminal(args).progress("counting", args.ranks) as update:
+        counted = generate(args.name, args.problem_class, args.ranks, args.iterations, args.own, update)
     if args.json:
         print(json.dumps(_as_json(args, grid, counted)))
     else:

@@ -53,14 +53,15 @@ def run(args: argparse.Namespace) -> int:
     from shlex import quote
 
     from rankwise.cli.terminal import Terminal
-    from rankwise.generated.recording import generate
+    from rankwise.generated.recording import STEPS, generate
     from rankwise.workloads import program
 
     terminal = Terminal(args)
     chosen = program(args.name, args.problem_class, args.ranks, args.iterations, args.own)
     name = ".".join(filter(None, (args.name, args.problem_class, f"{args.ranks}r", "rw")))
     path = Path(args.output or name)
-    generate(chosen, _ran(args), path, ["rankwise", *sys.argv[1:]], args.force)
+    with terminal.progress("recording", STEPS * args.ranks) as update:
+        generate(chosen, _ran(args), path, ["rankwise", *sys.argv[1:]], args.force, update)
     terminal.wrote(path)
     terminal.next(f"rankwise report {quote(str(path))}")
     return 0

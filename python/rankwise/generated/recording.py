@@ -35,8 +35,10 @@ from rankwise.workloads.generate import Groups
 from rankwise.workloads.kernel_costs import KernelCosts, costed
 from rankwise.workloads.program import Program
 from rankwise.workloads.schedule import schedule
+from rankwise.workloads.size import MOST_RECORDED, check_size
 
 TICK_S = 1e-12
+STEPS = 3  # each rank is looked at, written without times and written with them
 # So much before MPI_Init clocks and ticks are read the first time: their relation is exact.
 _BEFORE_PS = 10**12
 _PS_IN_NS = 1000
@@ -82,7 +84,14 @@ class Ran:
         return self.computation / self.operations_per_s
 
 
-def generate(program: Program, ran: Ran, path: Path, command: list[str], replace: bool = False) -> None:
+def generate(
+    program: Program,
+    ran: Ran,
+    path: Path,
+    command: list[str],
+    replace: bool = False,
+    progress: Callable[[int], None] = lambda done: None,
+) -> None:
     """Write a recording with an exact trace.
 
     Where calls depend on time (messages that are passed on when they are found), they are those of a replay of the
@@ -95,12 +104,14 @@ def generate(program: Program, ran: Ran, path: Path, command: list[str], replace
         path: The recording's directory, which is made.
         command: What asked for it.
         replace: Take the place of a recording that is there.
+        progress: Called with the number of steps done; `STEPS` for each rank.
 
     Raises:
-        RankwiseError: The placement does not fit the program or the machine, or the directory cannot be made.
+        RankwiseError: The placement does not fit the program or the machine, the program sends too much to be held in
+            memory (`check_size`), or the directory cannot be made.
     """
     run = directory.new_run()
-    writer = _Writer(program, ran, path, run)
+    writer = _Writer(program, ran, path, run, progress)
     writer.survey()
     claim = directory.create(path, replace, run)
     try:
@@ -119,6 +130,8 @@ class _Writer:
     ran: Ran
     path: Path
     run: str
+    progress: Callable[[int], None]
+    done: int = 0
     groups: Groups = field(default_factory=Groups)
     colors: list[dict[int, int]] = field(default_factory=list)
     terms: dict[str, np.ndarray] = field(default_factory=dict)
@@ -133,15 +146,21 @@ class _Writer:
                 "make a placement for as many ranks, or leave it out",
             )
         placement.check(Topology(self.ran.topology.nodes[: len(placement.node_names)]))
+        check_size(self.program, MOST_RECORDED)
         self.terms = self.ran.terms
         depends_on_time = False
         for rank, events in self.program.each_rank():
             depends_on_time = depends_on_time or relays.passes_on(events)
             self.colors.append(self.groups.add(rank, events))
+            self._step()
         if depends_on_time:
             ran = self.ran
             own = schedule(self.program, ran.operations_per_s, ran.library, ran.computation, self.terms)
             self.settle = relays.settled(own, ran.machine, ran.topology, placement, ran.seconds_per_operation)
+
+    def _step(self) -> None:
+        self.done += 1
+        self.progress(self.done)
 
     def write(self, command: list[str]) -> None:
         # First with calls of no time: what is replayed is what a reader makes of the recording.
@@ -174,6 +193,7 @@ class _Writer:
                 gaps, durations = times(calls)
                 longest = max(longest, int(gaps.sum() + durations.sum()))
                 yield self._record(calls, gaps, durations)
+                self._step()
 
         for node in np.unique(self.ran.placement.node).tolist():
             name = f"{self.ran.placement.node_names[node]}.{node}.{self.run[:8]}.rwn"

@@ -11,6 +11,7 @@ from rankwise.errors import RankwiseError
 
 _room = _core.workloads
 MOST_RANKS = 1 << 22
+MOST_TRIED = 4096  # ranks for a hint
 
 
 @dataclass(frozen=True)
@@ -33,8 +34,12 @@ class Option:
     most: int
     usual: int
 
-    def value(self, given: int | str) -> int:
+    def value(self, given: int | str, workload: str) -> int:
         """The number that stands for a value.
+
+        Args:
+            given: The value.
+            workload: Whose option it is.
 
         Raises:
             RankwiseError: The option does not take it.
@@ -47,7 +52,8 @@ class Option:
             number = self.least - 1
         if self.choices or not self.least <= number <= self.most:
             takes = " or ".join(self.choices) if self.choices else f"{self.least} to {self.most}"
-            raise RankwiseError(f"`{given}` is not a value of `--{self.name}`", f"it takes {takes}")
+            hint = f"rankwise workloads {workload} --count --{self.name} {self.text(self.usual)}"
+            raise RankwiseError(f"`{given}` is not a value of `--{self.name}`, which takes {takes}", hint)
         return number
 
     def text(self, value: int) -> str:
@@ -80,7 +86,9 @@ class Workload:
             RankwiseError: It has no such option, or the option does not take the value.
         """
         given = dict(options or {})
-        values = tuple(each.value(given.pop(each.name, each.text(each.usual))) for each in self.options)
+        values = tuple(
+            each.value(given.pop(each.name, each.text(each.usual)), self.name) for each in self.options
+        )
         if given:
             known = ", ".join(f"--{each.name}" for each in self.options) or "none"
             raise RankwiseError(
@@ -107,15 +115,25 @@ class Workload:
         """
         if abs(ranks) > MOST_RANKS:
             raise RankwiseError(
-                f"`{ranks}` is no number of ranks of a workload", f"there may be 1 to {MOST_RANKS} of them"
+                f"`{ranks}` is no number of ranks of a workload, which are 1 to {MOST_RANKS}",
+                self._that_works(problem_class, 16, options),
             )
         why = _room.refusal(self.name, self.letter(problem_class), self.values(options), ranks)
         if why:
-            hint = f"rankwise workloads {self.name} --count --class S --ranks 16"
             raise RankwiseError(
-                why.replace("`?`", f"`{problem_class}`"),
-                hint if self.classes else f"rankwise workloads {self.name} --count --ranks 16",
+                why.replace("`?`", f"`{problem_class}`"), self._that_works(problem_class, ranks, options)
             )
+
+    def _that_works(self, problem_class: str, ranks: int, options: Mapping[str, int | str] | None) -> str:
+        """A command on fewer ranks, or else 16, as much as can be of what was asked for."""
+        for letter, given in ((problem_class, dict(options or {})), ("S" if self.classes else "", {})):
+            values = self.values(given)
+            for fewer in (*range(min(ranks, MOST_TRIED), 0, -1), 16):
+                if not _room.refusal(self.name, self.letter(letter), values, fewer):
+                    asked = [f"--class {letter}"] if self.classes else []
+                    asked += [f"--{name} {value}" for name, value in given.items()]
+                    return " ".join(["rankwise workloads", self.name, "--count", *asked, f"--ranks {fewer}"])
+        raise AssertionError(f"{self.name} runs on no number of ranks")
 
     def iterations(self, problem_class: str, options: Mapping[str, int | str] | None = None) -> int:
         """Iterations of the timed section."""

@@ -4,12 +4,13 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from rankwise.workloads.program import CALLS, ROOTED, SENDS, Collective, Kind, program
+from rankwise.workloads.program import CALLS, ROOTED, Collective, Kind, program
+from rankwise.workloads.size import MOST_MESSAGES, MOST_PAIRS, check_size
 
 
 @dataclass(frozen=True)
@@ -97,43 +98,39 @@ def generate(
     ranks: int,
     iterations: int | None = None,
     options: Mapping[str, int | str] | None = None,
+    progress: Callable[[int], None] = lambda done: None,
 ) -> Communication:
     """Count the messages of a workload, executing each rank's code in turn without data.
 
     Args:
         name: The workload.
         problem_class: Such as `B`; empty of workloads without classes.
-        ranks: Number of ranks; takes about 5 ms for each rank of class B.
+        ranks: Number of ranks.
         iterations: Of the timed section; as the problem has if not given.
         options: Values by name; as usual if not given.
+        progress: Called with the number of ranks that are counted.
 
     Raises:
-        RankwiseError: The workload does not have that class or option, or cannot run on that many ranks.
+        RankwiseError: The workload does not have that class or option, cannot run on that many ranks, or sends more
+            than can be counted (`check_size`).
     """
+    chosen = program(name, problem_class, ranks, iterations, options)
+    check_size(chosen, MOST_MESSAGES, MOST_PAIRS)
     source, rows = [], []
     groups, blocks = Groups(), Blocks()
     calls: dict[tuple[int, ...], int] = defaultdict(int)
-    for rank, events in program(name, problem_class, ranks, iterations, options).each_rank():
-        sent = _sent(events)
-        source.append(np.full(len(sent), rank))
-        rows.append(sent)
+    for rank in range(ranks):
+        sent, events = chosen.counts(rank)
+        source.append(np.full(len(sent["bytes"]), rank))
+        rows.append(np.column_stack([sent["destination"], sent["bytes"], sent["messages"]]))
         colors = groups.add(rank, events)
         for key, count in _collectives(events).items():
             calls[(key[0], colors.get(key[0], 0), *key[1:])] += count
         blocks.add(rank, events, colors)
+        progress(rank + 1)
     table = np.concatenate(rows)
     collectives = (*_joined(calls, groups, ranks), *blocks.joined(groups, ranks))
     return Communication(ranks, np.concatenate(source), table[:, 0], table[:, 1], table[:, 2], collectives)
-
-
-def _sent(events: dict[str, np.ndarray]) -> np.ndarray:
-    """One rank's messages: destination, bytes and how many, sorted."""
-    sends = np.isin(events["kind"], SENDS)
-    peer = events["peer"][sends].astype(np.int64)
-    size = events["count"][sends] * events["type_bytes"][sends]
-    span = size.max(initial=0) + 1  # one number for both: much faster to sort
-    distinct, counts = np.unique(peer * span + size, return_counts=True)
-    return np.column_stack([distinct // span, distinct % span, counts])
 
 
 def _collectives(events: dict[str, np.ndarray]) -> dict[tuple[int, ...], int]:

@@ -10,6 +10,7 @@ from enum import IntEnum
 import numpy as np
 
 from rankwise import _core
+from rankwise.errors import RankwiseError
 from rankwise.workloads.catalogue import workload
 
 
@@ -54,6 +55,7 @@ CALLS = {
     Kind.ALLTOALLV: "MPI_Alltoallv",
 }
 ROOTED = (Kind.BCAST, Kind.REDUCE)
+MOST_ITERATIONS = 10**9
 KERNELS = tuple(_core.workloads.kernels())
 
 
@@ -121,6 +123,17 @@ class Program:
             self.name, self.problem_class, self.iterations, self.options, rank, self.ranks
         )
 
+    def counts(self, rank: int) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
+        """One rank's messages as counts, much faster than all its events.
+
+        Returns:
+            Columns `destination`, `bytes` and `messages` of distinct rows, sorted by the first two; and collective
+            calls, splits and dups, as of `events`.
+        """
+        return _core.workloads.counts(
+            self.name, self.problem_class, self.iterations, self.options, rank, self.ranks
+        )
+
     def each_rank(self) -> Iterator[tuple[int, dict[str, np.ndarray]]]:
         """All ranks and their events, one after the other."""
         for rank in range(self.ranks):
@@ -144,9 +157,13 @@ def program(
         options: Values by name; as usual if not given.
 
     Raises:
-        RankwiseError: The workload does not have that class or option, or cannot run on that many ranks.
+        RankwiseError: The workload does not have that class or option, or cannot run on that many ranks or
+            iterations.
     """
     chosen = workload(name)
     chosen.check(problem_class, ranks, options)
+    if iterations is not None and not 1 <= iterations <= MOST_ITERATIONS:
+        hint = f"rankwise workloads {name} --count --iterations {chosen.iterations(problem_class, options)}"
+        raise RankwiseError(f"`--iterations {iterations}` is not 1 to {MOST_ITERATIONS}", hint)
     letter, values = chosen.letter(problem_class), chosen.values(options)
     return Program(name, letter, ranks, iterations or chosen.iterations(problem_class, options), values)
