@@ -147,9 +147,10 @@ void rw_progress_end_epoch(void) {
         }
         if (found.anchor && (!rw_tune.anchor || phase_over || longer)) {
             /* Where nothing was counted yet, the place says how often it was called. */
-            const double before = phase_began ? (double)(rw_tune.calls - phase_began) / found.calls
-                                              : (double)(found.anchor->calls / found.every);
-            take(&found, iterations_before + (uint64_t)before);
+            const uint64_t before = phase_began
+                                        ? (uint64_t)((double)(rw_tune.calls - phase_began) / found.calls)
+                                        : found.anchor->calls / found.every;
+            take(&found, iterations_before + before);
         }
     }
     if (epoch < LONGEST_EPOCH)
