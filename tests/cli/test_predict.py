@@ -15,7 +15,7 @@ from rankwise.placement.file import save
 from rankwise.placement.simple import allocate
 
 MACHINE = str(Path(__file__).resolve().parents[2] / "machines" / "bensley-infiniband-2007.machine.toml")
-NODE = "package:2 l2:1 core:2 pu:1(indexes=0,2,1,3)"
+NODE = "package:2 l2:1(size=4194304) core:2 pu:1(indexes=0,2,1,3)"
 
 
 @pytest.fixture

@@ -53,6 +53,8 @@ def run(request: Request) -> StudyResult:
     full = _full(platform)
     ranks, spread_nodes = next(iter(full.values())).ranks_a_node, list(full.values())[-1].nodes
     if not (running := _running(programs, ranks)):
+        for each in programs:
+            each.on(ranks)  # says which recordings there are
         raise RankwiseError(
             f"the programs do not run on `{ranks}` ranks, a full node of `{platform.name}`",
             "`--app cg` runs on any power of two",
