@@ -2,6 +2,7 @@
 #include "simulated_system.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <sstream>
 
@@ -281,22 +282,20 @@ bool is_spread(const Rank &rank) {
     return rank.mask == rank.original && rank.mask.count() > 1;
 }
 
-/// Whether two ranks have a unit in common that were not given it so.
-bool collide(const Job &job) {
-    for (std::size_t a = 0; a < job.ranks.size(); ++a)
-        for (std::size_t b = 0; b < a; ++b) {
-            const Rank &x = job.ranks[a], &y = job.ranks[b];
-            if (x.alive && y.alive && !is_spread(x) && !is_spread(y) && (x.mask & y.mask).any() &&
-                (x.mask != x.original || y.mask != y.original))
-                return true;
-        }
-    return false;
+/// How many bound ranks each unit has.
+std::array<int, most_pus> crowds(const Job &job) {
+    std::array<int, most_pus> count{};
+    for (const Rank &rank : job.ranks)
+        if (rank.alive && !is_spread(rank))
+            for (std::size_t pu = rank.mask._Find_first(); pu < most_pus; pu = rank.mask._Find_next(pu))
+                ++count[pu];
+    return count;
 }
 
 } // namespace
 
 std::string SimulatedSystem::apply(const Change &change) {
-    std::map<Job *, bool> collided;
+    std::map<Job *, std::array<int, most_pus>> before;
     for (const RankMove &move : change.moves) {
         const Found found = find(move.process);
         if (!found.rank)
@@ -310,7 +309,7 @@ std::string SimulatedSystem::apply(const Change &change) {
             violations_.push_back(found.job->name + ": moved beside another mover");
         if ((move.to & ~allowed_[found.job->name]).any())
             violations_.push_back(found.job->name + ": asked for units it may not use");
-        collided[found.job] = collide(*found.job);
+        before.try_emplace(found.job, crowds(*found.job));
     }
     for (const RankMove &move : change.moves) {
         const Found found = find(move.process);
@@ -318,9 +317,12 @@ std::string SimulatedSystem::apply(const Change &change) {
         found.rank->set = move.to;
         found.job->stalled = std::max(found.job->stalled, move_cost);
     }
-    for (const auto &[job, did] : collided)
-        if (!did && collide(*job))
-            violations_.push_back(job->name + ": two ranks on one unit");
+    for (const auto &[job, had] : before) {
+        const auto has = crowds(*job);
+        for (std::size_t pu = 0; pu < most_pus; ++pu)
+            if (has[pu] > 1 && has[pu] > had[pu])
+                violations_.push_back(job->name + ": two ranks on one unit");
+    }
     ++applied_;
     return {};
 }
