@@ -50,6 +50,7 @@ struct Group {
     int undone = 0;                  ///< attempts since the last that was kept
     std::vector<double> environment; ///< capability of each unit that is allowed
     std::string said;                ///< last reason or proposal that was logged
+    std::set<std::string> proposed;  ///< changes that were logged since the last attempt
     std::optional<Observation> last;
     std::vector<double> signature;  ///< of `last`
     std::vector<double> capability; ///< of the ranks' units then
@@ -86,6 +87,17 @@ std::vector<std::int32_t> moved(const Observation &observation, const Mapping &m
         if (observation.ranks[rank].mask != mapping[rank])
             ranks.push_back(observation.ranks[rank].rank);
     return ranks;
+}
+
+std::string described(const Change &change) {
+    std::string text;
+    for (const RankMove &move : change.moves)
+        text += std::to_string(move.process.number) + ":" + list_text(move.to) + ";";
+    for (const Change::Pages &pages : change.pages)
+        text += std::to_string(pages.process.number) + "@" + std::to_string(pages.to_numa) + ";";
+    for (const Change::Interrupt &interrupt : change.interrupts)
+        text += "irq" + std::to_string(interrupt.number) + ":" + list_text(interrupt.to) + ";";
+    return text;
 }
 
 } // namespace
@@ -182,6 +194,7 @@ struct Tuner::State {
     void forget(Group &group) {
         group.known.clear();
         group.failed.clear();
+        group.proposed.clear();
         group.last.reset();
         quiet = 0;
         slowed = 1;
@@ -312,7 +325,8 @@ struct Tuner::State {
         for (const Failed &failed : group.failed)
             if (failed.mapping == proposal.mapping && now < failed.until && is_as_then(failed, group))
                 return true;
-        say(name, Event::proposed, proposal.why, &proposal);
+        if (group.proposed.insert(described(proposal.change)).second)
+            say(name, Event::proposed, proposal.why, &proposal);
         if (!policy.act)
             return true;
         if (budget < 1) {
@@ -337,6 +351,7 @@ struct Tuner::State {
         budget -= 1;
         trial_mapping = std::move(mapping);
         groups.at(attempt.group).said.clear();
+        groups.at(attempt.group).proposed.clear();
         trial.emplace(std::move(attempt), policy, system, [this](Event event) { log(std::move(event)); });
         if (trial->outcome() != Trial::Outcome::under_way)
             learn(system.now());

@@ -72,6 +72,7 @@ bool Trial::apply(const Change &change, const char *what) {
         return false;
     }
     applied_ = !applied_;
+    tried_ = true;
     Event event;
     event.what = Event::applied;
     event.group = attempt_.group;
@@ -216,7 +217,7 @@ void Trial::abandon(const std::string &why) {
         return;
     if (applied_ && !apply(inverse(attempt_.change), why.c_str()))
         return;
-    end(Outcome::nothing_learned, Event::undone, why);
+    end(Outcome::nothing_learned, tried_ ? Event::undone : Event::refused, why);
 }
 
 Seconds Trial::end(Outcome outcome, Event::What what, const std::string &why) {

@@ -69,6 +69,7 @@ class Trial {
     Seconds window_, due_ = 0;
     int dropped_ = 0;
     bool applied_ = false;
+    bool tried_ = false; ///< it was applied at some time
 };
 
 /// @return those that move what this tuner would move: while they do, nothing is changed. Empty if there are
