@@ -10,7 +10,7 @@ from pathlib import Path
 from rankwise.quantities import bytes_text, counted, seconds_text
 from rankwise.tune.decisions import Decision
 from rankwise.tune.document import Status, Tuner
-from rankwise.tune.words import change_text, gain_text, percent
+from rankwise.tune.words import change_text, gain_text, gains_text, percent
 
 WIDTH = 80
 
@@ -37,12 +37,8 @@ def best_of(tuner: Tuner) -> Decision | None:
 
 def decision_line(decision: Decision) -> str:
     """A decision in one line."""
-    gains = []
-    if decision.estimated_gain:
-        gains.append(f"estimated {percent(decision.estimated_gain)}")
-    if decision.measured is not None:
-        gains.append(f"measured {gain_text(decision.measured)}")
-    return f"{decision.became}: {change_text(decision)}{': ' if gains else ''}{', '.join(gains)}"
+    gains = gains_text(decision.estimated_gain, decision.measured)
+    return f"{decision.became}: {change_text(decision)}{': ' if gains else ''}{gains}"
 
 
 def tuner_text(tuner: Tuner, act: bool = True) -> str:

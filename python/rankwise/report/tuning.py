@@ -10,7 +10,7 @@ from rankwise.quantities import seconds_text
 from rankwise.recording import Recording
 from rankwise.tune.decisions import Became, Decision, Gain, decisions_of
 from rankwise.tune.events import read_events
-from rankwise.tune.words import change_text, gain_text, percent
+from rankwise.tune.words import change_text, gains_text
 
 
 class TunedChange(msgspec.Struct, frozen=True):
@@ -88,14 +88,9 @@ def summary(changes: list[TunedChange]) -> str:
     return f"{len(changes)} change{'s' * (len(changes) != 1)} while it ran: {', '.join(parts)}"
 
 
-def gains_text(change: TunedChange) -> str:
+def gains_of(change: TunedChange) -> str:
     """Estimated and measured gain; empty where neither is known."""
-    parts = []
-    if change.estimated_gain:
-        parts.append(f"estimated {percent(change.estimated_gain)}")
-    if change.measured is not None:
-        parts.append(f"measured {gain_text(change.measured)}")
-    return ", ".join(parts)
+    return gains_text(change.estimated_gain, change.measured)
 
 
 def times_text(change: TunedChange) -> str:

@@ -53,3 +53,13 @@ def gain_text(gain: Gain) -> str:
     if gain.low is None or gain.high is None:
         return percent(gain.value)
     return f"{percent(gain.value)} ({percent(gain.low)} to {percent(gain.high)})"
+
+
+def gains_text(estimated: float | None, measured: Gain | None) -> str:
+    """Estimated and measured gain; empty where neither is known."""
+    parts = []
+    if estimated:
+        parts.append(f"estimated {percent(estimated)}")
+    if measured is not None:
+        parts.append(f"measured {gain_text(measured)}")
+    return ", ".join(parts)

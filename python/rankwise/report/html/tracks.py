@@ -84,7 +84,7 @@ def chart(report: ReportData) -> figure | None:
         if until_s is None:  # still tried when the run ended, or never
             last_s = timeline.edges_s[-1]
             until_s = last_s if change.applied_s is not None else change.proposed_s + last_s / 100
-        text = f"{change.became}: {change.change}; {tuning.times_text(change)}; {tuning.gains_text(change)}"
+        text = f"{change.became}: {change.change}; {tuning.times_text(change)}; {tuning.gains_of(change)}"
         cells = ((TUNED, change.host), max(change.proposed_s, 0.0), until_s, 0.8)
         colour = _OF_CHANGE.get(change.became, GREY)
         for name, cell in zip(pieces, (*cells, colour, text), strict=True):

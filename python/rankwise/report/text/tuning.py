@@ -10,7 +10,7 @@ from rich.text import Text
 
 from rankwise.report.data import ReportData
 from rankwise.report.text.tables import title
-from rankwise.report.tuning import TunedChange, gains_text, summary, times_text
+from rankwise.report.tuning import TunedChange, gains_of, summary, times_text
 
 _SHOWN, _WIDTH = 8, 80
 
@@ -30,7 +30,7 @@ def view(report: ReportData) -> list[RenderableType]:
 
 
 def _lines(change: TunedChange) -> list[Text]:
-    rows = [change.seen, change.change, gains_text(change), change.why]
+    rows = [change.seen, change.change, gains_of(change), change.why]
     lines = [f"  {times_text(change)}"]
     for row in rows:
         if row:
