@@ -59,6 +59,14 @@ std::string LinuxSystem::apply(const Change &change) {
     return actor_.apply(change, ranks_);
 }
 
+std::optional<Seconds> LinuxSystem::go_on() {
+    const auto next = actor_.go_on();
+    for (auto &trouble : actor_.troubles()) {
+        notes_.push_back(std::move(trouble));
+    }
+    return next;
+}
+
 void LinuxSystem::restore() {
     const auto restored = actor_.restore();
     if (restored.changed_since > 0) {

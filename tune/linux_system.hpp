@@ -24,6 +24,7 @@ class LinuxSystem : public System {
     Seconds now() const override;
     Sample sample(bool light) override;
     std::string apply(const Change &change) override;
+    std::optional<Seconds> go_on() override;
     void restore() override;
 
     /// @brief What was changed stays: nothing is left to restore, by anybody.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "types.hpp"
@@ -21,6 +22,10 @@ class System {
     /// back. Every original mask is in the journal before the first thread is touched.
     /// @return empty, or why it was not done ("rank 3 ended", "its mask was changed by another process", ...)
     virtual std::string apply(const Change &change) = 0;
+
+    /// @brief Do the next piece of what a change still has to do: pages follow in batches of 20 ms.
+    /// @return the moment of the next piece; none if nothing is left
+    virtual std::optional<Seconds> go_on() = 0;
 
     /// @brief Give all threads, pages excepted, what they had before the first change, unless somebody else
     /// has changed it since.

@@ -489,6 +489,8 @@ Seconds Tuner::step() {
         state.learn(now);
         return now;
     }
+    if (const std::optional<Seconds> next = state.system.go_on())
+        return *next;
     if (now >= state.next_full)
         return state.look(now);
     if (state.due() <= now)

@@ -119,6 +119,7 @@ struct Change {
     std::vector<RankMove> moves;
     struct Pages {
         TaskId process;
+        std::int32_t from_numa; ///< that has most of them
         std::int32_t to_numa;
     };
     std::vector<Pages> pages;

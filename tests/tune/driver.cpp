@@ -130,8 +130,13 @@ void do_line(const std::string &line, LinuxSystem &system) {
     } else if (what == "pages") {
         words >> number >> count;
         Change change;
-        change.pages.push_back({{number, read_task_stat("/proc", number)->start}, count});
-        std::cout << system.apply(change) << std::endl;
+        change.pages.push_back({{number, read_task_stat("/proc", number)->start}, 0, count});
+        const auto problem = system.apply(change);
+        int steps = 0;
+        while (system.go_on()) {
+            ++steps;
+        }
+        std::cout << (problem.empty() ? std::to_string(steps) : problem) << std::endl;
     } else if (what == "restore") {
         system.restore();
         std::cout << std::endl;
@@ -193,6 +198,15 @@ void read_file(const std::string &kind, const std::string &path) {
         parse_pu_times(text, 0.01, index, pus);
         parse_interrupts(text, index, pus);
         ranges_elsewhere(text, text, 0);
+    } else if (kind == "elsewhere") { // ranges of maps, a line `--` and numa_maps
+        const auto middle = std::min(text.find("--\n"), text.size());
+        const std::string_view whole(text);
+        std::cout << list(ranges_elsewhere(whole.substr(0, middle), whole.substr(middle), 0),
+                          [](auto &out, const auto &range) {
+                              out << '[' << range.begin << ", " << range.bytes << ", " << range.page_bytes
+                                  << ']';
+                          })
+                  << std::endl;
     } else if (kind == "numa_maps") {
         std::cout << list(parse_numa_maps(text), [](auto &out, auto value) { show_number(out, value); })
                   << std::endl;

@@ -2,6 +2,7 @@
 """Moving ranks: all their threads or none, nobody else's, and back again."""
 
 import contextlib
+import json
 import os
 import signal
 import subprocess
@@ -184,11 +185,46 @@ def test_an_interrupt_that_somebody_else_moved_is_left_alone(driving, proc_with_
     assert affinity.read_text() == "0\n"
 
 
-def test_pages_are_moved_to_a_node_of_memory(start, driving):
+def test_pages_of_ranks_only_are_moved(start, driving):
     a = start()
     driver = driving(a)
-    assert driver.ask(f"pages {a.pid} 0") == ""
+    # WHEN they are to go to the node that has them, THEN there is nothing to move
+    assert driver.ask(f"pages {a.pid} 0") == "0"
     assert "none of the ranks" in driver.ask(f"pages {os.getpid()} 0")
+
+
+def test_pages_go_in_batches_and_a_node_that_is_not_there_is_said(start, driving):
+    # GIVEN a node of memory that is not there, which all pages are elsewhere than
+    a = start()
+    driver = driving(a)
+    assert driver.ask(f"pages {a.pid} 1000") == "0"
+    # THEN why they cannot go there is said
+    assert driver.ask("notes") == f"process {a.pid} has pages that cannot be moved: No such device; "
+
+
+def test_ranges_with_pages_elsewhere(driver_program, tmp_path):
+    # GIVEN ranges that are here, elsewhere, of large pages, and of which hardly a page is there
+    text = """1000-3000 rw-p 00000000 00:00 0
+10000-20000 rw-p 00000000 00:00 0
+200000-600000 rw-p 00000000 00:00 0
+700000000000-7f0000000000 rw-p 00000000 00:00 0
+--
+1000 default anon=2 dirty=2 N0=2 kernelpagesize_kB=4
+10000 default anon=5 N0=1 N1=4 kernelpagesize_kB=4
+200000 bind:1 anon=2 N1=2 kernelpagesize_kB=2048
+700000000000 default anon=9 N1=9 kernelpagesize_kB=4
+"""
+    (tmp_path / "maps").write_text(text)
+    # WHEN those elsewhere than on node 0 are looked for
+    done = subprocess.run(
+        [driver_program, "--read", "elsewhere", tmp_path / "maps"],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=20,
+    )
+    # THEN those that are worth a look are found
+    assert json.loads(done.stdout) == [[0x10000, 0x10000, 4096], [0x200000, 0x400000, 2 << 20]]
 
 
 def test_a_full_disk_stops_a_change_before_it_begins(start, driving, tmp_path):

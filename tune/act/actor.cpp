@@ -4,14 +4,13 @@
 #include <algorithm>
 #include <cstring>
 
-#include "act/page_moves.hpp"
 #include "act/rank_moves.hpp"
 
 namespace rankwise::tune {
 
 Actor::Actor(Journal &journal, std::string proc, std::string sys, bool may_move_interrupts)
     : journal_(journal), proc_(std::move(proc)), sys_(std::move(sys)),
-      may_move_interrupts_(may_move_interrupts) {}
+      may_move_interrupts_(may_move_interrupts), pages_({}, proc_) {}
 
 std::string Actor::apply_interrupts(const std::vector<Change::Interrupt> &interrupts) {
     std::vector<InterruptEntry> entries;
@@ -73,18 +72,25 @@ std::string Actor::apply(const Change &change, const std::vector<RankSample> &ra
         moves.undo();
         return why;
     }
-    // Last, and not taken back: a page on another node is no wrong answer, and to move it back costs as much.
-    for (const auto &pages : change.pages) {
-        if (auto why = move_pages_of(pages.process, pages.to_numa, proc_); !why.empty()) {
-            moves.undo();
-            return why;
-        }
-    }
+    // Those of a change before that are still on their way are not wanted there any more.
+    pages_ = PageMoves(change.pages, proc_);
     journal_.shorten(content_);
     return {};
 }
 
+std::optional<Seconds> Actor::go_on() {
+    if (pages_.done()) {
+        return std::nullopt;
+    }
+    const Seconds next = pages_.step();
+    for (std::string &trouble : pages_.troubles()) {
+        troubles_.push_back(std::move(trouble));
+    }
+    return pages_.done() ? std::nullopt : std::optional(next);
+}
+
 Restored Actor::restore() {
+    pages_ = PageMoves({}, proc_);
     const auto restored = tune::restore(content_, proc_, sys_);
     content_ = {};
     if (restored.failed == 0) {

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <set>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "act/journal.hpp"
+#include "act/page_moves.hpp"
 #include "act/restore.hpp"
 #include "types.hpp"
 
@@ -20,8 +22,15 @@ class Actor {
     /// @param[in] ranks as they were seen last, with their threads: no other process is touched, and none
     /// leaves
     ///            what its group's ranks had before the first change
-    /// @return empty, or why it was not done
+    /// @return empty, or why it was not done; pages follow by `go_on`
     std::string apply(const Change &change, const std::vector<RankSample> &ranks);
+
+    /// @brief Move the next batch of pages.
+    /// @return the moment of the next one, none if all are moved
+    std::optional<Seconds> go_on();
+
+    /// @brief Pages that could not be moved, a sentence each, since the last call.
+    std::vector<std::string> troubles() { return std::exchange(troubles_, {}); }
 
     /// @brief Give back what was there before the first change, and begin anew.
     Restored restore();
@@ -39,6 +48,8 @@ class Actor {
     std::string proc_, sys_;
     bool may_move_interrupts_;
     JournalContent content_;
+    PageMoves pages_;
+    std::vector<std::string> troubles_;
 };
 
 } // namespace rankwise::tune

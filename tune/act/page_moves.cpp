@@ -7,6 +7,7 @@
 #include <cstring>
 #include <ctime>
 #include <map>
+#include <poll.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -33,8 +34,11 @@ bool read_hexadecimal(std::string_view &text, std::uint64_t &value) {
     return problem == std::errc{};
 }
 
+// Of ranges with fewer pages than one in so many that they have room for.
+constexpr std::uint64_t sparse = 1024;
+
 struct OnNodes {
-    bool elsewhere = false;
+    std::uint64_t elsewhere = 0; ///< pages
     std::uint64_t page_bytes = 4096;
 };
 
@@ -50,51 +54,13 @@ OnNodes nodes_in(std::string_view line, std::int32_t to_numa) {
             nodes.page_bytes = std::clamp<std::uint64_t>(bytes, 4096, most_page_bytes);
         } else if (word[0] == 'N') {
             const auto node = as_number(word.substr(1, equals - 1));
-            nodes.elsewhere = nodes.elsewhere || (node && static_cast<std::int64_t>(*node) != to_numa);
+            if (node && static_cast<std::int64_t>(*node) != to_numa) {
+                nodes.elsewhere += as_number(word.substr(equals + 1)).value_or(0);
+            }
         }
     }
     return nodes;
 }
-
-/// @brief Takes pages until there is a batch of them.
-class Batches {
-  public:
-    Batches(const TaskId &process, std::int32_t to_numa) : process_(process), to_numa_(to_numa) {}
-
-    std::string add(std::uint64_t address) {
-        pages_.push_back(reinterpret_cast<void *>(address));
-        return pages_.size() >= batch_ ? move() : std::string();
-    }
-
-    std::string move() {
-        if (pages_.empty()) {
-            return {};
-        }
-        const std::vector<int> nodes(pages_.size(), to_numa_);
-        status_.assign(pages_.size(), 0);
-        const Seconds began = now();
-        const long moved = syscall(SYS_move_pages, process_.number, pages_.size(), pages_.data(),
-                                   nodes.data(), status_.data(), move_own_pages);
-        const Seconds took = now() - began;
-        if (moved < 0) {
-            return std::string("its pages cannot be moved: ") + std::strerror(errno);
-        }
-        // Half of what would just do: not all pages take the same time.
-        const double rate = static_cast<double>(pages_.size()) / std::max(took, 1e-6);
-        batch_ = std::clamp(static_cast<std::size_t>(rate * longest_batch_s / 2), std::size_t{1},
-                            std::min(largest_batch, 2 * batch_));
-        pages_.clear();
-        usleep(static_cast<useconds_t>(std::min(took, longest_batch_s) * 1e6));
-        return {};
-    }
-
-  private:
-    TaskId process_;
-    std::int32_t to_numa_;
-    std::size_t batch_ = first_batch;
-    std::vector<void *> pages_;
-    std::vector<int> status_;
-};
 
 } // namespace
 
@@ -117,32 +83,92 @@ std::vector<MemoryRange> ranges_elsewhere(std::string_view maps, std::string_vie
         }
         line.remove_prefix(1);
         const auto found = nodes.find(begin);
-        if (read_hexadecimal(line, end) && end > begin && found != nodes.end() && found->second.elsewhere) {
-            ranges.push_back({begin, end - begin, found->second.page_bytes});
+        if (!read_hexadecimal(line, end) || end <= begin || found == nodes.end()) {
+            continue;
+        }
+        const auto &[elsewhere, page_bytes] = found->second;
+        if (elsewhere > 0 && elsewhere >= (end - begin) / page_bytes / sparse) {
+            ranges.push_back({begin, end - begin, page_bytes});
         }
     }
     return ranges;
 }
 
-std::string move_pages_of(const TaskId &process, std::int32_t to_numa, const std::string &proc) {
-    const auto path = proc + "/" + std::to_string(process.number);
-    const auto stat = read_task_stat(proc, process.number);
+PageMoves::PageMoves(std::vector<Change::Pages> moves, std::string proc)
+    : moves_(moves.begin(), moves.end()), proc_(std::move(proc)), batch_(first_batch) {}
+
+bool PageMoves::open(const Change::Pages &move) {
+    const int number = move.process.number;
+    process_ = Descriptor(static_cast<int>(syscall(SYS_pidfd_open, number, 0)));
+    const auto stat = read_task_stat(proc_, number);
+    if (!process_ || !stat || stat->start != move.process.start) {
+        give_up("ended");
+        return false;
+    }
+    const auto path = proc_ + "/" + std::to_string(number);
     Text maps, numa_maps;
-    if (!stat || stat->start != process.start) {
-        return "process " + std::to_string(process.number) + " ended";
-    }
     if (!maps.read(path + "/maps") || !numa_maps.read(path + "/numa_maps")) {
-        return "where its pages are cannot be read";
+        give_up("has pages, and where they are cannot be read");
+        return false;
     }
-    Batches batches(process, to_numa);
-    for (const auto &range : ranges_elsewhere(maps.view(), numa_maps.view(), to_numa)) {
-        for (std::uint64_t at = 0; at < range.bytes; at += range.page_bytes) {
-            if (auto why = batches.add(range.begin + at); !why.empty()) {
-                return why;
-            }
+    const auto ranges = ranges_elsewhere(maps.view(), numa_maps.view(), move.to_numa);
+    ranges_.assign(ranges.begin(), ranges.end());
+    return true;
+}
+
+void PageMoves::give_up(const std::string &why) {
+    troubles_.push_back("process " + std::to_string(moves_.front().process.number) + " " + why);
+    next_process();
+}
+
+void PageMoves::next_process() {
+    moves_.pop_front();
+    process_.reset();
+    ranges_.clear();
+    batch_ = first_batch;
+}
+
+Seconds PageMoves::step() {
+    if (moves_.empty() || (!process_ && !open(moves_.front()))) {
+        return now();
+    }
+    const Change::Pages move = moves_.front();
+    std::vector<void *> pages;
+    while (!ranges_.empty() && pages.size() < batch_) {
+        MemoryRange &range = ranges_.front();
+        pages.push_back(reinterpret_cast<void *>(range.begin)); // NOLINT(performance-no-int-to-ptr)
+        range.begin += range.page_bytes;
+        range.bytes -= std::min(range.bytes, range.page_bytes);
+        if (range.bytes == 0) {
+            ranges_.pop_front();
         }
     }
-    return batches.move();
+    if (pages.empty()) {
+        next_process();
+        return now();
+    }
+    // The number is the process' own as long as it has not ended.
+    pollfd ended{process_.number(), POLLIN, 0};
+    if (poll(&ended, 1, 0) != 0) {
+        give_up("ended");
+        return now();
+    }
+    const std::vector<int> nodes(pages.size(), move.to_numa);
+    std::vector<int> status(pages.size(), 0);
+    const Seconds began = now();
+    const long moved = syscall(SYS_move_pages, move.process.number, pages.size(), pages.data(), nodes.data(),
+                               status.data(), move_own_pages);
+    const int problem = errno;
+    const Seconds took = now() - began;
+    if (moved < 0 && problem != ENOENT) {
+        give_up(std::string("has pages that cannot be moved: ") + std::strerror(problem));
+        return now() + took;
+    }
+    // Half of what would just do: not all pages take the same time.
+    const double rate = static_cast<double>(pages.size()) / std::max(took, 1e-6);
+    batch_ = std::clamp(static_cast<std::size_t>(rate * longest_batch_s / 2), std::size_t{1},
+                        std::min(largest_batch, 2 * batch_));
+    return now() + took;
 }
 
 } // namespace rankwise::tune

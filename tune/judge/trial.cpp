@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace rankwise::tune {
 
@@ -33,6 +34,8 @@ Change inverse(const Change &change) {
         back.moves.push_back({move.process, move.to, move.from});
     for (const Change::Interrupt &interrupt : change.interrupts)
         back.interrupts.push_back({interrupt.number, {}});
+    for (const Change::Pages &pages : change.pages)
+        back.pages.push_back({pages.process, pages.to_numa, pages.from_numa});
     return back;
 }
 
@@ -86,6 +89,12 @@ bool Trial::apply(const Change &change, const char *what) {
 Seconds Trial::step() {
     if (outcome_ != Outcome::under_way || system_.now() < due_)
         return due_;
+    if (const std::optional<Seconds> next = system_.go_on()) {
+        moving_ = true;
+        return due_ = *next;
+    }
+    if (std::exchange(moving_, false))
+        return due_ = begin(part_, system_.now() + policy_.settle);
     take(system_.sample(true));
     if (outcome_ != Outcome::under_way)
         return due_;

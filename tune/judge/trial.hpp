@@ -68,6 +68,7 @@ class Trial {
     std::optional<Gain> gain_;
     Seconds window_, due_ = 0;
     int dropped_ = 0;
+    bool moving_ = false; ///< pages were on their way at the last step
     bool applied_ = false;
     bool tried_ = false; ///< it was applied at some time
 };

@@ -17,6 +17,8 @@ constexpr Seconds chunk = 0.02;
 constexpr Seconds remembered = 0.5;
 // What ranks lose that are moved: caches, and the threads that move.
 constexpr Seconds move_cost = 5e-4;
+// How long a rank's pages are on their way: 400 MB.
+constexpr Seconds seconds_for_pages = 0.4;
 // How much slower a thread is beside one that computes, and beside one that spins.
 constexpr double beside_busy = 0.65, beside_spinning = 0.25;
 // Seconds a byte by what two ranks share, as in `levels` of decide/problem.hpp: nothing .. core.
@@ -323,11 +325,24 @@ std::string SimulatedSystem::apply(const Change &change) {
             if (has[pu] > 1 && has[pu] > had[pu])
                 violations_.push_back(job->name + ": two ranks on one unit");
     }
+    pages_ = change.pages;
+    pages_there_ = now_ + seconds_for_pages * static_cast<double>(pages_.size());
     ++applied_;
     return {};
 }
 
+std::optional<Seconds> SimulatedSystem::go_on() {
+    if (now_ < pages_there_ && !pages_.empty())
+        return std::min(now_ + 0.04, pages_there_);
+    for (const Change::Pages &pages : pages_)
+        if (const Found found = find(pages.process); found.rank)
+            found.rank->home = pages.to_numa;
+    pages_.clear();
+    return std::nullopt;
+}
+
 void SimulatedSystem::restore() {
+    pages_.clear();
     for (Job &each : jobs_)
         for (Rank &rank : each.ranks)
             if (rank.set.any() && rank.mask == rank.set)

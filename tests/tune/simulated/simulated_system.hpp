@@ -22,6 +22,7 @@ class SimulatedSystem final : public System {
     Seconds now() const override { return now_; }
     Sample sample(bool light) override;
     std::string apply(const Change &change) override;
+    std::optional<Seconds> go_on() override;
     void restore() override;
 
     /// @brief Let time pass, jobs get on.
@@ -60,6 +61,8 @@ class SimulatedSystem final : public System {
     std::map<std::int32_t, const Pu *> pus_;
     std::vector<Job> jobs_;
     std::set<std::string> movers_;
+    std::vector<Change::Pages> pages_; ///< on their way
+    Seconds pages_there_ = 0;
     std::map<std::string, PuSet> allowed_; ///< all that a job's ranks ever had from outside
     std::map<std::string, PuSet> cpusets_; ///< what the kernel lets them have now
     std::vector<std::string> violations_;
