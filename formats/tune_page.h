@@ -48,7 +48,7 @@ struct rw_tune_page {
     uint64_t process_start; /* field 22 of /proc/PID/stat: tells a process from a later one of its number */
     double ticks_per_s;
 
-    uint64_t calls;        /* MPI calls that have ended */
+    uint64_t calls;        /* MPI calls that have ended, without those that only ask (MPI_Test, MPI_Iprobe, MPI_Wtime, ...) */
     uint64_t mpi_ticks;    /* time inside them. Short calls are timed now and then and count for those between */
     uint64_t wait_ticks;   /* of this, in calls that wait for others (RW_WAITS of formats/mpi_calls.txt) */
     uint64_t entered;      /* ticks at which the waiting call under way began, 0 outside: long waits are seen before they

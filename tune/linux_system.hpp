@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "act/actor.hpp"
+#include "act/cpuset.hpp"
 #include "act/guard.hpp"
 #include "act/journal.hpp"
 #include "observe/observer.hpp"
@@ -25,6 +26,8 @@ class LinuxSystem : public System {
     Sample sample(bool light) override;
     std::string apply(const Change &change) override;
     std::optional<Seconds> go_on() override;
+    PuSet usable(const TaskId &process) override { return cpuset_of(proc_, sys_, process.number); }
+    std::string undo() override { return actor_.undo(); }
     void restore() override;
 
     /// @brief What was changed stays: nothing is left to restore, by anybody.

@@ -27,6 +27,15 @@ class System {
     /// @return the moment of the next piece; none if nothing is left
     virtual std::optional<Seconds> go_on() = 0;
 
+    /// @return units that the kernel lets a process run on now, those that are offline left out
+    virtual PuSet usable(const TaskId &process) = 0;
+
+    /// @brief Take back what was applied last: each thread gets the mask that it had before this change, one
+    /// that was born since that of its process' threads, an interrupt its units. A thread that has ended, or
+    /// whose mask somebody else has changed since, keeps nothing from the others.
+    /// @return empty, or what could not be given back: to be called again
+    virtual std::string undo() = 0;
+
     /// @brief Give all threads, pages excepted, what they had before the first change, unless somebody else
     /// has changed it since.
     virtual void restore() = 0;

@@ -2,102 +2,42 @@
 #include "tuner.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 #include <set>
 #include <utility>
 
 #include "decide/proposal.hpp"
+#include "group.hpp"
 #include "judge/trial.hpp"
 
 namespace rankwise::tune {
 
 namespace {
 
-// Behaviours nearer to each other than this are the same.
-constexpr double same_behaviour = 0.1;
-// Interrupts or others that take so much more or less of a core are something new.
-constexpr double same_capability = 0.2;
-constexpr std::size_t most_known = 32;
 // Full samples get rarer, up to this many periods, while nothing changes.
 constexpr double slowest = 4;
 constexpr int quiet_samples = 10;
 // Behaviours that are known are looked for so often.
 constexpr Seconds watch = 0.2;
+// Of whole iterations, so that it matters little where in one a window begins and ends; but no longer than
+// that.
+constexpr std::uint64_t iterations_to_decide = 8, iterations_to_recognise = 4;
+constexpr Seconds longest_window = 20;
+// What a rank loses by a move, its caches: 2 MB at 2 GB/s. Assumed.
+constexpr Seconds move_costs = 1e-3;
+// A change that is carried out, taken back and carried out again is to be worth it in this time.
+constexpr Seconds worth_within = 10;
+constexpr double changes_of_trial = 3;
+// So many different things are logged of a group from one attempt to the next.
+constexpr std::size_t most_said = 32;
 
-/// A mapping that was kept, and what the ranks did then.
-struct Known {
-    std::vector<double> signature;
-    Mapping mapping;
-    double rate;
-    RateOf rate_of;
-};
-
-struct Failed {
-    std::vector<double> signature, environment;
-    Mapping mapping;
-    Seconds until, pause;
-};
-
-struct Group {
-    PuSet allowed;
-    std::map<TaskId, PuSet> expected; ///< masks that its ranks have if nobody else changes them
-    std::set<TaskId> seen;
-    bool acting = false; ///< above the one threshold, and not yet below the other
-    Seconds quiet_until = 0, pause;
-    std::vector<Known> known;
-    std::vector<Failed> failed;
-    int undone = 0;                  ///< attempts since the last that was kept
-    std::vector<double> environment; ///< capability of each unit that is allowed
-    std::string said;                ///< last reason or proposal that was logged
-    std::set<std::string> proposed;  ///< changes that were logged since the last attempt
-    std::optional<Observation> last;
-    std::vector<double> signature;  ///< of `last`
-    std::vector<double> capability; ///< of the ranks' units then
-    Mapping mapping;                ///< of `last`, and what was kept since
-};
-
-std::vector<double> capabilities(const Observation &observation, const Mapping &mapping) {
-    std::vector<double> found;
-    for (const PuSet &units : mapping) {
-        double sum = 0;
-        for (std::size_t pu = units._Find_first(); pu < most_pus; pu = units._Find_next(pu)) {
-            const auto load = observation.pus.find(static_cast<std::int32_t>(pu));
-            sum += load == observation.pus.end() ? 1 : load->second.capability();
-        }
-        found.push_back(units.any() ? sum / static_cast<double>(units.count()) : 1);
-    }
-    return found;
+/// Exchanges of two ranks, or what counts as one.
+double exchanges(const Change &change) {
+    return std::max(1.0, 0.5 * static_cast<double>(change.moves.size()));
 }
 
-/// Whether ranks do what they did when a mapping did not help, and nothing else uses cores otherwise.
-bool is_as_then(const Failed &failed, const Group &group) {
-    if (difference(failed.signature, group.signature) >= same_behaviour ||
-        failed.environment.size() != group.environment.size())
-        return false;
-    for (std::size_t unit = 0; unit < group.environment.size(); ++unit)
-        if (std::abs(failed.environment[unit] - group.environment[unit]) > same_capability)
-            return false;
-    return true;
-}
-
-std::vector<std::int32_t> moved(const Observation &observation, const Mapping &mapping) {
-    std::vector<std::int32_t> ranks;
-    for (std::size_t rank = 0; rank < mapping.size(); ++rank)
-        if (observation.ranks[rank].mask != mapping[rank])
-            ranks.push_back(observation.ranks[rank].rank);
-    return ranks;
-}
-
-std::string described(const Change &change) {
-    std::string text;
-    for (const RankMove &move : change.moves)
-        text += std::to_string(move.process.number) + ":" + list_text(move.to) + ";";
-    for (const Change::Pages &pages : change.pages)
-        text += std::to_string(pages.process.number) + "@" + std::to_string(pages.to_numa) + ";";
-    for (const Change::Interrupt &interrupt : change.interrupts)
-        text += "irq" + std::to_string(interrupt.number) + ":" + list_text(interrupt.to) + ";";
-    return text;
+double cost(const Change &change) {
+    return changes_of_trial * static_cast<double>(change.moves.size()) * move_costs / worth_within;
 }
 
 } // namespace
@@ -114,7 +54,7 @@ struct Tuner::State {
     std::map<std::string, Group> groups;
     std::optional<Trial> trial;
     Mapping trial_mapping;
-    std::optional<Sample> full, light, before; ///< `before`: the light sample before the last
+    std::string left_of; ///< group of which a change could not be taken back whole
     Seconds next_full = 0, next_light = 0, filled_at = 0;
     double budget = 0, slowed = 1;
     int quiet = 0;
@@ -125,22 +65,37 @@ struct Tuner::State {
         out(event);
     }
 
-    void say(const std::string &name, Event::What what, const std::string &why,
-             const Proposal *proposal = nullptr) {
-        Group &group = groups.at(name);
-        if (group.said == why)
-            return;
-        group.said = why;
+    void log(Event::What what, const std::string &group, std::string why,
+             std::vector<std::int32_t> ranks = {}) {
         Event event;
         event.what = what;
+        event.group = group;
+        event.why = std::move(why);
+        event.ranks = std::move(ranks);
+        log(std::move(event));
+    }
+
+    /// Once from one attempt to the next. @param[in] key tells what is the same
+    bool is_new(Group &group, const std::string &key) {
+        return group.said.size() < most_said && group.said.insert(key).second;
+    }
+
+    void say(const std::string &name, Event::What what, const std::string &why) {
+        if (is_new(groups.at(name), why))
+            log(what, name, why);
+    }
+
+    void say(const std::string &name, const Proposal &proposal) {
+        if (!is_new(groups.at(name), target_of(proposal.change, proposal.mapping)))
+            return;
+        Event event;
+        event.what = Event::proposed;
         event.group = name;
-        event.why = why;
-        if (proposal) {
-            event.change = proposal->change;
-            event.ranks = proposal->ranks;
-            event.estimated_gain = proposal->gain;
-        }
-        log(event);
+        event.why = proposal.why;
+        event.change = proposal.change;
+        event.ranks = proposal.ranks;
+        event.estimated_gain = proposal.gain;
+        log(std::move(event));
     }
 
     void refill(Seconds now) {
@@ -148,27 +103,26 @@ struct Tuner::State {
         filled_at = now;
     }
 
+    // --- who is there ---
+
     /// Who came and went.
     void meet(const Sample &sample) {
         std::map<std::string, std::set<TaskId>> present;
         for (const RankSample &rank : sample.ranks) {
-            auto [entry, is_new] = groups.try_emplace(rank.group);
+            auto [entry, is_first] = groups.try_emplace(rank.group);
             Group &group = entry->second;
-            if (is_new)
+            if (is_first)
                 group.pause = policy.first_pause;
             present[rank.group].insert(rank.process);
             if (rank.threads.empty() || !group.seen.insert(rank.process).second)
                 continue;
             for (const ThreadSample &thread : rank.threads)
-                group.allowed |= thread.mask;
+                group.given |= thread.mask;
+            group.allowed |= group.given;
             group.expected[rank.process] = rank.threads.front().mask;
             forget(group);
-            Event event;
-            event.what = Event::rank_found;
-            event.group = rank.group;
-            event.why = "process " + std::to_string(rank.process.number);
-            event.ranks = {rank.progress ? rank.progress->rank : -1};
-            log(event);
+            log(Event::rank_found, rank.group, "process " + std::to_string(rank.process.number),
+                {rank.progress ? rank.progress->rank : -1});
         }
         for (auto &[name, group] : groups)
             for (auto process = group.seen.begin(); process != group.seen.end();) {
@@ -176,11 +130,7 @@ struct Tuner::State {
                     ++process;
                     continue;
                 }
-                Event event;
-                event.what = Event::rank_gone;
-                event.group = name;
-                event.why = "process " + std::to_string(process->number);
-                log(event);
+                log(Event::rank_gone, name, "process " + std::to_string(process->number));
                 group.expected.erase(*process);
                 process = group.seen.erase(process);
                 forget(group);
@@ -190,151 +140,220 @@ struct Tuner::State {
         });
     }
 
-    /// What was learned is of other ranks.
     void forget(Group &group) {
-        group.known.clear();
-        group.failed.clear();
-        group.proposed.clear();
-        group.last.reset();
+        group.forget();
         quiet = 0;
         slowed = 1;
     }
 
     /// Masks that somebody else has changed, or the kernel because of a cpuset or a core that went offline,
     /// are what the ranks have now.
-    void heed_others(Group &group, const Observation &observation) {
-        PuSet all;
-        std::vector<std::int32_t> changed;
-        for (const RankLoad &rank : observation.ranks) {
-            all |= rank.mask;
-            if (std::exchange(group.expected[rank.process], rank.mask) != rank.mask)
-                changed.push_back(rank.rank);
-        }
+    bool heed_others(Group &group) {
+        std::vector<std::int32_t> changed = group.changed_by_others();
         if (changed.empty())
-            return;
+            return false;
+        const Observation &observation = *group.last;
         const bool offline = std::any_of(observation.pus.begin(), observation.pus.end(), [&](const auto &pu) {
             return !pu.second.online && group.allowed.test(static_cast<std::size_t>(pu.first));
         });
-        if (!offline)
-            group.allowed = all;
+        if (!offline) {
+            group.given.reset();
+            for (const RankLoad &rank : observation.ranks)
+                group.given |= rank.mask;
+            group.allowed = group.given;
+        }
+        log(Event::seen, observation.group, "masks were changed from outside: what was learned is forgotten",
+            std::move(changed));
         forget(group);
         group.acting = false;
         group.quiet_until = system.now() + policy.first_pause;
-        Event event;
-        event.what = Event::seen;
-        event.group = observation.group;
-        event.why = "masks were changed from outside: what was learned is forgotten";
-        event.ranks = std::move(changed);
-        log(std::move(event));
+        return true;
     }
 
     bool stands_back(const Sample &sample) {
         const std::string who = other_movers(sample, policy);
         if (who != stood_back) {
             stood_back = who;
-            Event event;
-            event.what = Event::stood_back;
-            event.why = who.empty() ? "no other mover is left"
-                                    : who + " moves processes or pages here, too: nothing is done meanwhile";
-            log(event);
+            log(Event::stood_back, {},
+                who.empty() ? "no other mover is left"
+                            : who + " moves processes or pages here, too: nothing is done meanwhile");
         }
         return !who.empty();
     }
 
+    /// Whether a change that could not be taken back everywhere is now.
+    bool has_taken_back() {
+        if (!left_of.empty() && system.undo().empty())
+            log(Event::undone, std::exchange(left_of, {}), "what was left of a change is taken back");
+        return left_of.empty();
+    }
+
+    // --- looking ---
+
     Seconds look(Seconds now) {
-        Sample sample = system.sample(false);
+        const Sample sample = system.sample(false);
         meet(sample);
-        std::vector<Observation> observations;
-        if (full)
-            observations = observe(*full, sample);
-        const bool back = stands_back(sample);
-        before = std::exchange(light, sample);
-        full = std::move(sample);
+        const bool may_act = !stands_back(sample) && has_taken_back();
         bool worth_it = false;
-        for (Observation &observation : observations) {
-            if (!groups.contains(observation.group))
-                continue;
-            worth_it |= consider(observation, now, back);
-            if (trial)
-                break;
+        for (auto &[name, group] : groups) {
+            Sample own = part_of(sample, name);
+            if (group.base && is_window(group, own, name, iterations_to_decide, policy.period)) {
+                const std::vector<Observation> seen = observe(*group.base, own);
+                worth_it |= !seen.empty() && consider(seen.front(), own, now, may_act);
+                if (trial)
+                    break;
+                group.base.reset();
+                group.middle.reset();
+            } else if (group.base)
+                note_middle(group, own, name);
+            if (!group.base)
+                group.base = std::move(own);
         }
         quiet = worth_it ? 0 : quiet + 1;
         slowed = quiet < quiet_samples ? 1 : std::min(slowest, slowed * 2);
         next_full = now + policy.period * slowed;
-        next_light = now + watch;
-        return due();
+        next_light = now + (watches() ? watch : policy.period / 2);
+        return trial ? now : due();
     }
 
-    Seconds due() const {
-        const bool watches = policy.act && std::any_of(groups.begin(), groups.end(), [](const auto &each) {
-                                 return !each.second.known.empty();
-                             });
-        return watches ? std::min(next_full, next_light) : next_full;
+    /// Whether what lies between is long enough to decide on.
+    bool is_window(const Group &group, const Sample &own, const std::string &name, std::uint64_t iterations,
+                   Seconds length) const {
+        const Seconds since = own.at - group.base->at;
+        const std::optional<std::uint64_t> ended = iterations_between(*group.base, own, name);
+        return since >= longest_window || (ended ? *ended >= iterations : since >= 0.4 * length);
     }
+
+    void note_middle(Group &group, const Sample &own, const std::string &name) const {
+        if (group.base && !group.middle &&
+            is_window(group, own, name, iterations_to_decide / 2, policy.period / 2))
+            group.middle = own;
+    }
+
+    bool watches() const {
+        return policy.act && std::any_of(groups.begin(), groups.end(),
+                                         [](const auto &each) { return !each.second.known.empty(); });
+    }
+
+    /// Light samples are taken where mappings are known, and to see whether a window has two phases.
+    Seconds due() const {
+        const bool halves = slowed == 1 && std::any_of(groups.begin(), groups.end(), [](const auto &each) {
+                                return each.second.base && !each.second.middle;
+                            });
+        return watches() || halves ? std::min(next_full, next_light) : next_full;
+    }
+
+    /// Between full samples: do the ranks do again what another mapping suited?
+    void glance(Seconds now) {
+        const Sample sample = system.sample(true);
+        next_light = now + watch;
+        for (auto &[name, group] : groups) {
+            Sample own = part_of(sample, name);
+            note_middle(group, own, name);
+            if (group.known.empty() || !group.last)
+                continue;
+            if (group.watched) {
+                const std::optional<std::uint64_t> ended = iterations_between(*group.watched, own, name);
+                if (ended && *ended < iterations_to_recognise && own.at - group.watched->at < longest_window)
+                    continue;
+                recognise(name, group, behaviour_between(*group.watched, own, name, group.capability), now);
+                if (trial)
+                    return;
+            }
+            group.watched = std::move(own);
+        }
+    }
+
+    void recognise(const std::string &name, Group &group, const Behaviour &behaviour, Seconds now) {
+        if (now < group.quiet_until || budget < 1 || !stood_back.empty() || !left_of.empty() ||
+            behaviour.computation.empty())
+            return;
+        const Known *const known = group.recognised(behaviour);
+        if (!known)
+            return;
+        // Light samples do not say whether ranks are suspended, and what they do then is nothing.
+        const Sample full = system.sample(false);
+        const bool stopped = std::any_of(full.ranks.begin(), full.ranks.end(), [&](const RankSample &rank) {
+            return rank.group == name && rank.stopped;
+        });
+        if (stopped || !other_movers(full, policy).empty()) {
+            group.quiet_until = now + policy.first_pause;
+            return;
+        }
+        group.behaviour = behaviour;
+        start({name, change_to(*group.last, known->mapping), 0, moved(*group.last, known->mapping),
+               known->rate, known->rate_of},
+              known->mapping);
+    }
+
+    // --- deciding ---
 
     /// @return whether something is to be gained
-    bool consider(const Observation &observation, Seconds now, bool back) {
+    bool consider(const Observation &observation, const Sample &own, Seconds now, bool may_act) {
         const std::string &name = observation.group;
         Group &group = groups.at(name);
-        if (!observation.unusable.empty()) {
+        if (!observation.unusable.empty() || !left_of.empty()) {
             group.last.reset();
             return true;
         }
-        heed_others(group, observation);
-        group.last = observation;
-        group.mapping.clear();
-        std::vector<double> outside;
-        for (const RankLoad &rank : observation.ranks) {
-            group.mapping.push_back(rank.mask);
-            outside.push_back(rank.outside_mpi);
-        }
-        group.capability = capabilities(observation, group.mapping);
-        group.signature = signature(outside, group.capability);
-        group.environment.clear();
-        for (const auto &[pu, load] : observation.pus)
-            if (group.allowed.test(static_cast<std::size_t>(pu)))
-                group.environment.push_back(load.capability());
+        const std::optional<Sample> base = group.base, middle = group.middle;
+        group.look_at(observation);
+        if (heed_others(group))
+            return true;
+        const std::vector<Proposal> proposals = worthwhile(observation, group);
+        if (proposals.empty())
+            return false;
         // A window with two phases of the program in it says nothing of either.
-        const std::vector<double> recently =
-            before && light ? outside_mpi(*before, *light, name) : std::vector<double>{};
-        if (!recently.empty() &&
-            difference(signature(recently, group.capability), group.signature) > same_behaviour)
+        if (measure_of(own, name) &&
+            (!middle || !are_same(behaviour_between(*base, *middle, name, group.capability),
+                                  behaviour_between(*middle, own, name, group.capability))))
             return true;
-        const double worth = group.acting ? policy.end_below : policy.begin_above;
-        Decision decision = decide(observation, node, group.allowed, worth);
-        if (policy.move_interrupts) {
-            std::optional<Proposal> interrupt = decide_interrupt(observation, node, group.allowed, nobodys());
-            if (interrupt && (!decision.proposal || interrupt->gain >= decision.proposal->gain))
-                decision.proposal = std::move(interrupt);
-        }
-        if (!decision.proposal) {
-            group.acting = false;
-            if (!decision.refused.empty())
-                say(name, Event::refused, decision.refused);
-            return false;
-        }
-        Proposal &proposal = *decision.proposal;
-        if (proposal.gain < worth) {
-            group.acting = false;
-            say(name, Event::seen, "no other mapping is estimated to be better");
-            return false;
-        }
-        group.acting = true;
-        if (back || now < group.quiet_until)
+        if (!may_act || now < group.quiet_until)
             return true;
-        for (const Failed &failed : group.failed)
-            if (failed.mapping == proposal.mapping && now < failed.until && is_as_then(failed, group))
+        for (const Proposal &proposal : proposals)
+            if (!group.is_held(target_of(proposal.change, proposal.mapping), now)) {
+                propose(name, group, proposal, own);
                 return true;
-        if (group.proposed.insert(described(proposal.change)).second)
-            say(name, Event::proposed, proposal.why, &proposal);
-        if (!policy.act)
-            return true;
-        if (budget < 1) {
-            say(name, Event::refused, "too many changes in a short time", &proposal);
-            return true;
-        }
-        start({name, proposal.change, proposal.gain, proposal.ranks, {}, {}, group.undone}, proposal.mapping);
+            }
         return true;
+    }
+
+    /// Proposals whose gain is worth it, the best one first.
+    std::vector<Proposal> worthwhile(const Observation &observation, Group &group) {
+        const double worth = group.acting ? policy.end_below : policy.begin_above;
+        std::vector<Proposal> found;
+        Decision decision = decide(observation, node, group.allowed, worth);
+        if (!decision.refused.empty())
+            say(observation.group, Event::refused, decision.refused);
+        if (decision.proposal)
+            found.push_back(std::move(*decision.proposal));
+        if (policy.move_interrupts)
+            if (std::optional<Proposal> interrupt =
+                    decide_interrupt(observation, node, group.allowed, nobodys()))
+                found.push_back(std::move(*interrupt));
+        const bool any = !found.empty();
+        std::erase_if(found, [&](const Proposal &each) { return each.gain < worth + cost(each.change); });
+        std::stable_sort(found.begin(), found.end(),
+                         [](const Proposal &a, const Proposal &b) { return a.gain > b.gain; });
+        if (any && found.empty())
+            say(observation.group, Event::seen, "no other mapping is estimated to be better");
+        group.acting = !found.empty();
+        return found;
+    }
+
+    void propose(const std::string &name, Group &group, const Proposal &proposal, const Sample &own) {
+        say(name, proposal);
+        if (!policy.act)
+            return;
+        if (!measure_of(own, name))
+            say(name, Event::refused,
+                "its progress cannot be measured, as a rank has no page: start it under `rankwise tune -- "
+                "...`");
+        else if (budget < 1)
+            say(name, Event::refused, "too many changes in a short time");
+        else
+            start({name, proposal.change, proposal.gain, proposal.ranks, {}, {}, group.undone},
+                  proposal.mapping);
     }
 
     /// Units that no rank of any group has.
@@ -348,121 +367,47 @@ struct Tuner::State {
     }
 
     void start(Attempt attempt, Mapping mapping) {
-        budget -= 1;
         trial_mapping = std::move(mapping);
         groups.at(attempt.group).said.clear();
-        groups.at(attempt.group).proposed.clear();
         trial.emplace(std::move(attempt), policy, system, [this](Event event) { log(std::move(event)); });
         if (trial->outcome() != Trial::Outcome::under_way)
             learn(system.now());
     }
 
-    /// Between full samples: do the ranks do again what another mapping suited?
-    void recognise(Seconds now) {
-        Sample sample = system.sample(true);
-        for (auto &[name, group] : groups) {
-            if (group.known.empty() || !group.last || now < group.quiet_until || budget < 1 || !light ||
-                !stood_back.empty())
-                continue;
-            const std::vector<double> outside = outside_mpi(*light, sample, name);
-            if (outside.size() != group.capability.size())
-                continue;
-            const std::vector<double> now_done = signature(outside, group.capability);
-            const Known *nearest = nullptr;
-            for (const Known &known : group.known)
-                if (difference(known.signature, now_done) < same_behaviour &&
-                    (!nearest ||
-                     difference(known.signature, now_done) < difference(nearest->signature, now_done)))
-                    nearest = &known;
-            if (!nearest || nearest->mapping == group.mapping)
-                continue;
-            Attempt attempt{name,
-                            change_to(*group.last, nearest->mapping),
-                            0,
-                            moved(*group.last, nearest->mapping),
-                            nearest->rate,
-                            nearest->rate_of};
-            group.signature = now_done;
-            light = std::move(sample);
-            start(std::move(attempt), nearest->mapping);
-            return;
-        }
-        light = std::move(sample);
-        next_light = now + watch;
-    }
+    // --- learning ---
 
     /// What a trial showed.
     void learn(Seconds now) {
-        const auto found = groups.find(trial->attempt().group);
-        const Trial::Outcome outcome = trial->outcome();
-        if (found != groups.end()) {
+        const std::string &name = trial->attempt().group;
+        budget -= trial->changes() * exchanges(trial->attempt().change) / changes_of_trial;
+        if (trial->is_left())
+            left_of = name;
+        if (const auto found = groups.find(name); found != groups.end()) {
             Group &group = found->second;
-            std::erase_if(group.failed,
-                          [&](const Failed &each) { return each.until + policy.longest_pause < now; });
-            const auto same = [&](const auto &each) {
-                return difference(each.signature, group.signature) < same_behaviour;
-            };
-            if (outcome == Trial::Outcome::kept) {
-                group.pause = policy.first_pause;
-                group.undone = 0;
-                if (!trial->attempt().expected) {
-                    // It was measured that what it was before is slower.
-                    if (trial_mapping != group.mapping)
-                        group.failed.push_back({group.signature, group.environment, group.mapping,
-                                                now + policy.longest_pause, policy.longest_pause});
-                    std::erase_if(group.known, same);
-                    if (group.known.size() == most_known)
-                        group.known.erase(group.known.begin());
-                    group.known.push_back({group.signature, trial_mapping, trial->rate(), *trial->rate_of()});
-                }
-                set_masks(group, trial_mapping);
-            } else if (outcome == Trial::Outcome::undone) {
-                group.acting = false;
-                ++group.undone;
-                if (trial->attempt().expected)
-                    std::erase_if(group.known, [&](const Known &each) {
-                        return each.mapping == trial_mapping && same(each);
-                    });
-                const auto again =
-                    std::find_if(group.failed.begin(), group.failed.end(), [&](const Failed &each) {
-                        return each.mapping == trial_mapping && is_as_then(each, group);
-                    });
-                const Seconds pause = again == group.failed.end()
-                                          ? policy.first_pause
-                                          : std::min(2 * again->pause, policy.longest_pause);
-                if (again != group.failed.end())
-                    group.failed.erase(again);
-                group.failed.push_back(
-                    {group.signature, group.environment, trial_mapping, now + pause, pause});
-                group.quiet_until = now + group.pause;
-                group.pause = std::min(2 * group.pause, policy.longest_pause);
-            } else if (outcome == Trial::Outcome::failed) {
-                // A rank has ended, or the kernel does not let it go there any more.
-                if (group.last) {
-                    group.allowed.reset();
-                    for (const RankLoad &rank : group.last->ranks)
-                        group.allowed |= rank.mask;
-                }
-                group.quiet_until = now + group.pause;
-                group.pause = std::min(2 * group.pause, policy.longest_pause);
-            } else
-                group.quiet_until = now + policy.first_pause;
+            group.learn(*trial, trial_mapping, policy, now);
+            if (trial->outcome() == Trial::Outcome::failed)
+                group.keep_to(usable(group));
         }
         trial.reset();
         // The windows of the next decision must not have the trial in them.
-        full.reset();
+        for (auto &[of, group] : groups) {
+            group.base.reset();
+            group.middle.reset();
+            group.watched.reset();
+        }
         next_full = now;
     }
 
-    static void set_masks(Group &group, const Mapping &mapping) {
-        group.mapping = mapping;
-        if (!group.last)
-            return;
-        for (std::size_t rank = 0; rank < mapping.size(); ++rank) {
-            group.last->ranks[rank].mask = mapping[rank];
-            group.expected[group.last->ranks[rank].process] = mapping[rank];
-        }
-        group.capability = capabilities(*group.last, mapping);
+    /// What the kernel lets a group's ranks have, and units that are offline: these may come back.
+    PuSet usable(const Group &group) {
+        PuSet units;
+        for (const TaskId &process : group.seen)
+            units |= system.usable(process);
+        if (group.last)
+            for (const auto &[pu, load] : group.last->pus)
+                if (!load.online)
+                    units.set(static_cast<std::size_t>(pu));
+        return units;
     }
 };
 
@@ -470,10 +415,7 @@ Tuner::Tuner(const Node &node, const Policy &policy, System &system, std::functi
     : state_(std::make_unique<State>(node, policy, system, std::move(log))) {
     state_->budget = policy.most_moves;
     state_->filled_at = system.now();
-    Event event;
-    event.what = Event::started;
-    event.why = policy.act ? "it acts" : "it only says what it would do";
-    state_->log(event);
+    state_->log(Event::started, {}, policy.act ? "it acts" : "it only says what it would do");
 }
 
 Tuner::~Tuner() = default;
@@ -494,7 +436,7 @@ Seconds Tuner::step() {
     if (now >= state.next_full)
         return state.look(now);
     if (state.due() <= now)
-        state.recognise(now);
+        state.glance(now);
     return state.trial ? now : std::max(state.due(), now);
 }
 
@@ -506,14 +448,9 @@ void Tuner::stop(bool restore) {
     }
     if (restore) {
         state.system.restore();
-        Event event;
-        event.what = Event::restored;
-        event.why = "all masks are what they were";
-        state.log(event);
+        state.log(Event::restored, {}, "all masks are what they were");
     }
-    Event event;
-    event.what = Event::stopped;
-    state.log(event);
+    state.log(Event::stopped, {}, {});
 }
 
 } // namespace rankwise::tune

@@ -18,7 +18,7 @@ struct Policy {
     Seconds settle = 0.05; ///< after a change, before it is measured
     Seconds window = 0.1;  ///< a sub-window of a measurement
     int windows = 8;       ///< sub-windows of A, of B and of the second A
-    double moves_per_s = 0.2; ///< refill of the budget of changes
+    double moves_per_s = 0.2; ///< refill of the budget: exchanges of two ranks that are tried
     double most_moves = 4;    ///< that it can hold
     Seconds first_pause = 2;  ///< after a change that did not help; doubled each time
     Seconds longest_pause = 600;

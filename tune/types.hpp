@@ -74,7 +74,7 @@ struct Progress {
 struct RankSample {
     TaskId process;
     std::string group;                 ///< ranks that may change places: one job on one (emulated) node
-    bool stopped = false;              ///< suspended (SIGSTOP, cgroup freezer)
+    bool stopped = false;              ///< suspended (SIGSTOP, cgroup freezer); a light sample does not say
     std::vector<ThreadSample> threads; ///< main thread first; empty in a light sample
     std::optional<Progress> progress;  ///< none without a page
     /// Seconds inside MPI as samples of its instruction pointer say, where there is no page.
@@ -157,8 +157,8 @@ struct Event {
     std::vector<std::int32_t> ranks;                          ///< world ranks that it concerns
     std::optional<double> estimated_gain;                     ///< part of the time an iteration takes
     std::optional<double> measured_gain, gain_low, gain_high; ///< with its interval at 95 %
-    std::optional<double> rate; ///< iterations (or calls, or seconds of computation) a second
-    std::string rate_of;        ///< iterations, calls, computation
+    std::optional<double> rate;                               ///< iterations (or MPI calls) a second
+    std::string rate_of;                                      ///< iterations, calls
 };
 
 } // namespace rankwise::tune

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * How the rank gets on: calls of all threads; time in MPI and iterations of the thread that started MPI.
+ * How the rank gets on: calls of all threads, without those that only ask; time in MPI and iterations of the
+ * thread that started MPI.
  *
  * Two readings of the tick counter cost more than all the rest. A place in the program (a return address and
  * a function) whose last timed call was long is timed each time; one whose calls are short is timed one time
@@ -87,7 +88,9 @@ static inline struct rw_tune_call rw_tune_begin(uintptr_t frame, uintptr_t key, 
 static inline void rw_tune_end(struct rw_tune_call call, int waits, int polls) {
     struct rw_tune_site *const site = call.site;
     uint64_t end = 0;
-    RW_ADD_SHARED(rw_page->calls, 1);
+    /* A rank that asks while it waits calls the more often the longer it waits. */
+    if (!polls)
+        RW_ADD_SHARED(rw_page->calls, 1);
     if (call.begin) {
         end = rw_ticks();
         const uint64_t ticks = end - call.begin, since = end - site->timed;

@@ -137,6 +137,8 @@ void do_line(const std::string &line, LinuxSystem &system) {
             ++steps;
         }
         std::cout << (problem.empty() ? std::to_string(steps) : problem) << std::endl;
+    } else if (what == "undo") {
+        std::cout << system.undo() << std::endl;
     } else if (what == "restore") {
         system.restore();
         std::cout << std::endl;

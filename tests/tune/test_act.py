@@ -65,6 +65,42 @@ def test_a_rank_that_was_not_bound_is_bound_and_freed(start, driving):
     assert only({0, 1}, a)
 
 
+def test_a_change_that_is_taken_back_gives_each_thread_what_it_had_before_it(start, driving):
+    # GIVEN a rank that is not bound, with two threads that have chosen a unit each
+    a = start(2)
+    first, second, third = sorted(masks(a.pid))
+    os.sched_setaffinity(second, {0})
+    os.sched_setaffinity(third, {1})
+    before = masks(a.pid)
+    driver = driving(a)
+    # WHEN it is bound, and that is taken back
+    assert driver.move((a.pid, "0-1", "1")) == ""
+    assert only({1}, a)
+    assert driver.ask("undo") == ""
+    # THEN
+    assert masks(a.pid) == before
+    # AND after another change and the end, too
+    assert driver.move((a.pid, "0-1", "1")) == ""
+    driver.end()
+    assert masks(a.pid) == before
+
+
+def test_what_cannot_be_taken_back_keeps_nothing_else_from_it(start, driving):
+    # GIVEN two ranks that have changed places, one of which ends, while a thread of the other gets another mask
+    a, b = start(2, pus={0}), start(2, pus={1})
+    driver = driving(a, b)
+    assert driver.move((a.pid, "0", "1"), (b.pid, "1", "0")) == ""
+    b.kill()
+    b.wait()
+    thread = max(masks(a.pid))
+    os.sched_setaffinity(thread, {0, 1})
+    # WHEN the change is taken back
+    assert driver.ask("undo") == ""
+    # THEN the others of it are where they were, and that one keeps what it was given
+    assert {mask for tid, mask in masks(a.pid).items() if tid != thread} == {frozenset({0})}
+    assert masks(a.pid)[thread] == {0, 1}
+
+
 def test_threads_that_are_born_meanwhile_come_along(start, driving):
     # GIVEN ranks that begin and end threads all the time
     a, b = start(1, born=1, pus={0}), start(1, born=1, pus={1})
@@ -170,6 +206,10 @@ def test_an_interrupt_is_moved_and_given_back(driving, proc_with_interrupt):
     # WHEN
     assert driver.ask("irq 9 1") == ""
     # THEN
+    assert affinity.read_text() == "1\n"
+    # AND what is taken back is this change, not all
+    assert driver.ask("irq 9 0") == ""
+    assert driver.ask("undo") == ""
     assert affinity.read_text() == "1\n"
     driver.end()
     assert affinity.read_text() == "0-1\n"

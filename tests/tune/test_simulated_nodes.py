@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What the tuner decides, on nodes that do not exist: known answers, and what must never happen."""
 
+import random
+
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -127,6 +129,37 @@ def test_each_phase_of_a_program_gets_its_mapping(program):
     assert max(moment % 6 for moment in returns) < 0.5
 
 
+@pytest.mark.parametrize("ranks", [32, 64])
+def test_a_phase_in_which_two_ranks_of_many_differ_has_its_own_mapping(program, ranks):
+    # GIVEN two ranks of many that wait in turn, and interrupts on the core of one of them
+    others = " ".join(["0.01"] * (ranks - 2))
+    phases = [
+        f"at {10 + 10 * i} compute a {'0.004 0.01' if i % 2 == 0 else '0.01 0.004'} {others}"
+        for i in range(30)
+    ]
+    pus, text = ",".join(map(str, range(ranks))), ",".join(["0.01", "0.004", *others.split()])
+    scenario = "\n".join(
+        [
+            f"node packages 1 cores {ranks}\npolicy act 1 begin_above 0.005 end_below 0.004",
+            f"job a pus {pus} compute {text} noise 0.002",
+            "at 0 irq 0 0.4",
+            "at 1 start a",
+            *phases,
+            "until 310\n",
+        ]
+    )
+    # WHEN it is tuned
+    outcome = simulate(program, scenario)
+    # THEN each phase that returns has its mapping within a second
+    returns = [
+        event["at_s"]
+        for event in outcome.of("applied")
+        if event["why"].startswith("known") and event["at_s"] > 100
+    ]
+    assert len(returns) > 15
+    assert max(moment % 10 for moment in returns) < 1
+
+
 def test_when_interrupts_move_the_mapping_follows(program):
     # GIVEN interrupts that go to another core after the waiting rank was put on the first
     scenario = QUAD + (
@@ -135,6 +168,127 @@ def test_when_interrupts_move_the_mapping_follows(program):
     )
     # WHEN it is tuned, THEN that rank is where it was
     assert simulate(program, scenario).jobs["a"]["masks"] == ["0", "1", "2", "3"]
+
+
+SWAPPED = (
+    QUAD + "job a pus 0,1,2,3 compute 0.01,0.01,0.01,0.004 {}\nat 0 irq 0 0.4\nat 1 start a\n{}\nuntil {}\n"
+)
+
+
+@pytest.mark.parametrize("iteration", [0.3, 0.5, 2])
+def test_long_iterations_are_judged_by_iterations(program, iteration):
+    # GIVEN a rank on the core of interrupts and one that waits, and iterations longer than a window
+    text = ",".join(str(part * iteration) for part in (1, 1, 1, 0.4))
+    scenario = QUAD + f"job a pus 0,1,2,3 compute {text}\nat 0 irq 0 0.4\nat 1 start a\nuntil 400\n"
+    # WHEN it is tuned
+    (measured,) = simulate(program, scenario).of("measured")
+    # THEN windows are of whole iterations, with nothing of what was before a change
+    assert measured["rate_of"] == "iterations"
+    assert measured["measured_gain"] == pytest.approx(0.4, abs=0.02)
+    assert measured["gain_low"] > 0.35
+
+
+def test_ranks_without_a_page_are_refused_once(program):
+    # GIVEN a job whose progress nothing tells, as time outside MPI is none
+    outcome = simulate(program, SWAPPED.format("page 0 sampled 1", "", 300))
+    # WHEN it is tuned, THEN a change is proposed and refused, once, and none is made
+    assert len(outcome.of("proposed")) == 1
+    (refused,) = outcome.of("refused")
+    assert refused["why"].startswith("its progress cannot be measured")
+    assert outcome.of("applied") == []
+
+
+@pytest.mark.parametrize("iterations", [0, 1])
+@pytest.mark.parametrize("begin", [2.31, 3.12, 4.05])
+def test_a_suspension_is_no_part_of_what_is_measured(program, begin, iterations):
+    # GIVEN a job that is suspended for two seconds while a change is tried
+    scenario = SWAPPED.format(
+        f"iterations {iterations} pattern ring bytes 10", f"at {begin} suspend a\nat {begin + 2} resume a", 60
+    )
+    # WHEN it is tuned
+    measured = simulate(program, scenario).of("measured")
+    # THEN its gain is what it is without
+    assert measured[0]["measured_gain"] == pytest.approx(0.4, abs=0.03)
+    assert measured[0]["gain_low"] > 0.3
+
+
+def test_a_tuner_that_comes_late_leaves_nothing_that_is_not_measured(program):
+    # GIVEN a change that is being tried when the tuner begins to get too little time
+    late = "\n".join(f"at {3 + 2.05 * i:.2f} jump 2" for i in range(100))
+    # WHEN all its windows are too long
+    outcome = simulate(program, SWAPPED.format("", late, 60))
+    # THEN the change is taken back
+    assert outcome.of("undone")[0]["why"].startswith("progress cannot be measured")
+    assert outcome.jobs["a"]["masks"] == ["0", "1", "2", "3"]
+
+
+def test_a_rank_that_ends_in_a_trial_does_not_keep_its_partner_away(program):
+    # GIVEN two ranks that have changed places, to be measured
+    # WHEN one of them ends
+    outcome = simulate(program, SWAPPED.format("", "at 3.2 kill a 0", 20))
+    # THEN the other is where it was
+    assert outcome.jobs["a"]["masks"][3] == "3"
+    assert [event for event in outcome.of("seen") if "from outside" in event["why"]] == []
+
+
+def test_what_cannot_be_told_from_noise_is_tried_ever_more_rarely(program):
+    # GIVEN a job whose rate varies by more than a change is estimated to gain
+    scenario = QUAD + (
+        "job a pus 0,1,2,3 compute 0.01,0.01,0.01,0.008 noise 0.4\nat 0 irq 0 0.15\nat 1 start a\nuntil 1200\n"
+    )
+    # WHEN it runs for twenty minutes
+    outcome = simulate(program, scenario)
+    # THEN there are few attempts
+    attempts = [each for each in outcome.of("refused") if "varies from window to window" in each["why"]]
+    assert 2 <= len(attempts) <= 12
+
+
+def test_a_window_with_two_phases_in_it_is_not_decided_on(program):
+    # GIVEN ranks that begin to do something else within the first window
+    outcome = simulate(program, SWAPPED.format("", "at 1.6 compute a 0.004 0.01 0.01 0.01", 20))
+    # WHEN it is tuned, THEN nothing follows from that window: in the second phase there is nothing to gain
+    assert outcome.of("proposed") == []
+
+
+def test_a_trial_begins_with_the_proposal(program):
+    outcome = simulate(program, SWAPPED.format("", "", 20))
+    # GIVEN eight windows of 0.1 s without the change
+    # THEN it is made right behind them
+    assert outcome.of("applied")[0]["at_s"] < outcome.of("proposed")[0]["at_s"] + 1
+
+
+def gains(program, *lines_of_rates: list[list[float]]) -> list[dict]:
+    text = "\n".join(";".join(" ".join(map(str, part)) for part in rates) for rates in lines_of_rates)
+    return lines(program, text + "\n", "gain")
+
+
+def test_a_gain_is_welchs_interval(program):
+    # GIVEN rates of mean 10 and 11 and of variance 8/7, eight each, of which neighbours are not alike
+    (found,) = gains(program, [[9, 11] * 4, [10, 12] * 4, []])
+    # THEN the difference is 1 +- 2.1448 sqrt(2/7) (Student's t, 14 degrees of freedom), as time that is saved
+    width = 2.1448 * (2 / 7) ** 0.5
+    for key, difference in (("value", 1), ("low", 1 - width), ("high", 1 + width)):
+        assert found[key] == pytest.approx(difference / (10 + difference), abs=2e-4)
+    # THEN a drift in a straight line is no gain
+    (drift,) = gains(program, [[9, 11] * 4, [10, 12] * 4, [11, 13] * 4])
+    assert drift["value"] == pytest.approx(0, abs=1e-12)
+    assert drift["low"] < found["value"] - 0.1
+
+
+@pytest.mark.parametrize("likeness", [0, 0.5])
+def test_what_gains_nothing_is_seldom_taken_for_a_gain(program, likeness):
+    # GIVEN 4000 attempts without any gain, of windows that are like those before them
+    dice = random.Random(1)
+    attempts = []
+    for _ in range(4000):
+        state, rates = dice.gauss(0, 1), []
+        for _ in range(24):
+            rates.append(100 + state)
+            state = likeness * state + (1 - likeness**2) ** 0.5 * dice.gauss(0, 1)
+        attempts.append([rates[:8], rates[8:16], rates[16:]])
+    # THEN about one in forty seems to gain
+    lucky = sum(found["low"] > 0 for found in gains(program, *attempts))
+    assert lucky / len(attempts) < 0.04
 
 
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -167,6 +321,9 @@ def test_whatever_happens_no_rule_is_broken(program, seed):
     outcome = simulate(program, random_scenario(seed, 60))
     # THEN no rank left the units it may use, none shared one, and all have their own masks afterwards
     assert outcome.violations == []
+    # THEN no more was moved than the budget has: of four changes and what comes to it, and the last one
+    costs = [max(1, len(event["moves"]) / 2) / 3 for event in outcome.of("applied")]
+    assert sum(costs) <= 4 + 0.2 * 60 + 4 * max(costs, default=0)
 
 
 def test_a_rule_that_is_broken_is_seen(program):

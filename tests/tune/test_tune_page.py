@@ -141,6 +141,13 @@ def test_calls_of_all_threads_are_counted(mpi, compiled, tuned):
         assert page.calls == 2 + 4 * 3 * 3000
 
 
+def test_calls_that_only_ask_do_not_count(mpi, compiled, tuned):
+    # GIVEN 300 exchanges that are asked for until they are done, however often that is
+    for page in tuned(mpi, 2, compiled(mpi, "tuned.c", "-pthread"), "polling", "300").pages:
+        # THEN calls are those that the program makes in any case
+        assert page.calls == 2 + 300 * 3
+
+
 def test_fortran_calls_are_seen(mpi, tmp_path_factory, tuned):
     if mpi.mpifort is None:
         pytest.skip("this MPI has no Fortran bindings here")

@@ -64,6 +64,7 @@ std::string Actor::apply(const Change &change, const std::vector<RankSample> &ra
     if (!std::ranges::all_of(change.pages, is_rank)) {
         return "pages are to be moved of a process that is none of the ranks";
     }
+    last_ = {};
     RankMoves moves(change.moves, ranks, proc_, sys_, journal_, content_);
     if (auto why = change.moves.empty() ? std::string() : moves.run(); !why.empty()) {
         return why;
@@ -74,6 +75,14 @@ std::string Actor::apply(const Change &change, const std::vector<RankSample> &ra
     }
     // Those of a change before that are still on their way are not wanted there any more.
     pages_ = PageMoves(change.pages, proc_);
+    last_.pages = change.pages;
+    for (const auto &entry : moves.done()) {
+        last_.masks.threads.emplace(entry.thread, entry).first->second.original = entry.before;
+    }
+    for (const auto &interrupt : change.interrupts) {
+        const auto &entry = content_.interrupts.at(interrupt.number);
+        last_.masks.interrupts.emplace(entry.number, entry).first->second.original = entry.before;
+    }
     journal_.shorten(content_);
     return {};
 }
@@ -87,6 +96,34 @@ std::optional<Seconds> Actor::go_on() {
         troubles_.push_back(std::move(trouble));
     }
     return pages_.done() ? std::nullopt : std::optional(next);
+}
+
+std::string Actor::undo() {
+    // The journal needs no other record: what it says last has both masks.
+    const auto restored = tune::restore(last_.masks, proc_, sys_);
+    const auto take_back = [](auto &entries, const auto &key, const auto &last) {
+        if (const auto entry = entries.find(key); entry != entries.end()) {
+            entry->second.before = last.after;
+            entry->second.after = last.before;
+        }
+    };
+    for (const auto &[thread, entry] : last_.masks.threads) {
+        take_back(content_.threads, thread, entry);
+    }
+    for (const auto &[number, entry] : last_.masks.interrupts) {
+        take_back(content_.interrupts, number, entry);
+    }
+    if (!last_.pages.empty()) {
+        for (auto &pages : last_.pages) {
+            std::swap(pages.from_numa, pages.to_numa);
+        }
+        pages_ = PageMoves(std::exchange(last_.pages, {}), proc_);
+    }
+    if (restored.failed > 0) {
+        return std::to_string(restored.failed) + " threads or interrupts cannot be given back what they had";
+    }
+    last_ = {};
+    return {};
 }
 
 Restored Actor::restore() {

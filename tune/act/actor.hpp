@@ -32,6 +32,10 @@ class Actor {
     /// @brief Pages that could not be moved, a sentence each, since the last call.
     std::vector<std::string> troubles() { return std::exchange(troubles_, {}); }
 
+    /// @brief Take back what was applied last, thread by thread.
+    /// @return empty, or what could not be given back
+    std::string undo();
+
     /// @brief Give back what was there before the first change, and begin anew.
     Restored restore();
 
@@ -50,6 +54,10 @@ class Actor {
     JournalContent content_;
     PageMoves pages_;
     std::vector<std::string> troubles_;
+    struct {
+        JournalContent masks; ///< `original` is what was there before it
+        std::vector<Change::Pages> pages;
+    } last_; ///< what was applied last
 };
 
 } // namespace rankwise::tune

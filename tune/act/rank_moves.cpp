@@ -123,9 +123,8 @@ std::string RankMoves::find_thread(Mover &mover, std::int32_t number) {
     entry.original = original_of(process, entry.thread, *mask, mover.cpuset);
     const auto &[from, to] = std::tie(mover.move->from, mover.move->to);
     entry.after = from.count() == to.count() ? exchanged(*mask, from, to) : to;
-    if (entry.after != entry.before) {
-        mover.found.push_back(entry);
-    }
+    // Also where it stays: else it would look like one that was born with a mask that is taken back.
+    mover.found.push_back(entry);
     return {};
 }
 
@@ -147,6 +146,9 @@ std::string RankMoves::find_threads(Mover &mover) {
 }
 
 std::string RankMoves::set(Mover &mover, const ThreadEntry &entry) {
+    if (entry.after == entry.before) {
+        return {};
+    }
     const int problem = set_affinity(entry.thread.number, entry.after);
     if (problem == ESRCH) {
         return {};
@@ -169,8 +171,11 @@ std::string RankMoves::pass(bool &changed) {
         entries.insert(entries.end(), mover.found.begin(), mover.found.end());
         most = std::max(most, mover.found.size());
     }
-    changed = !entries.empty();
-    if (changed && !journal_.add(entries, {})) {
+    changed = std::ranges::any_of(entries, [](const auto &entry) { return entry.after != entry.before; });
+    if (!changed && written_.empty()) {
+        return {};
+    }
+    if (!entries.empty() && !journal_.add(entries, {})) {
         return "the journal cannot be written";
     }
     for (const auto &entry : entries) {

@@ -24,6 +24,9 @@ class RankMoves {
     /// @brief Take it back.
     void undo();
 
+    /// @return what was done to each thread
+    const std::vector<ThreadEntry> &done() const { return written_; }
+
   private:
     struct Mover {
         const RankMove *move = nullptr;

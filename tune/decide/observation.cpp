@@ -164,10 +164,10 @@ std::vector<double> signature(const std::vector<double> &outside_mpi, const std:
 double difference(const std::vector<double> &a, const std::vector<double> &b) {
     if (a.size() != b.size() || a.empty())
         return 1;
-    double sum = 0;
+    double most = 0;
     for (std::size_t rank = 0; rank < a.size(); ++rank)
-        sum += std::abs(a[rank] - b[rank]);
-    return sum / static_cast<double>(a.size());
+        most = std::max(most, std::abs(a[rank] - b[rank]));
+    return most;
 }
 
 } // namespace rankwise::tune

@@ -59,7 +59,7 @@ std::vector<Observation> observe(const Sample &before, const Sample &after);
 /// @param[in] capability of each rank's cores, in the order of ranks
 std::vector<double> signature(const std::vector<double> &outside_mpi, const std::vector<double> &capability);
 
-/// @return mean absolute difference; 1 if they are of different numbers of ranks
+/// @return the difference of the rank that differs most; 1 if they are of different numbers of ranks
 double difference(const std::vector<double> &a, const std::vector<double> &b);
 
 } // namespace rankwise::tune

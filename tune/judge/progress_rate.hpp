@@ -9,25 +9,37 @@
 
 namespace rankwise::tune {
 
-/// @brief What a group's progress is told by.
-enum class RateOf { iterations, calls, computation };
+/// @brief What a group's progress is told by. Time outside MPI is none of them: it grows where cores get
+/// slower.
+enum class RateOf { iterations, calls };
 
 const char *name_of(RateOf what);
 
-/// @brief The best measure that all ranks of a group have between two samples: iterations; else MPI calls;
-/// else seconds outside MPI.
-/// @return nothing if there is none
-std::optional<RateOf> measure_for(const Sample &before, const Sample &after, const std::string &group);
+/// @brief The best measure that all ranks of a group have: iterations, once each has ended one; else MPI
+/// calls.
+/// @return nothing where a rank has no page
+std::optional<RateOf> measure_of(const Sample &sample, const std::string &group);
 
-/// @brief Mean of the ranks' rates between two samples.
-///
+/// @brief How a group got on between two samples.
+struct Advance {
+    enum What {
+        told,
+        waits, ///< a rank has ended no iteration, or made no call, yet
+        anew,  ///< another thing is counted now
+        others ///< ranks came, went, or are in MPI_Finalize
+    } what = others;
+    double rate = 0;         ///< of `told`: mean of the ranks'
+    std::uint64_t least = 0; ///< of `told`: what the rank with fewest has counted
+};
+
 /// Iterations are counted from the end of one to the end of another, so that short windows have no rounding.
-///
-/// @return nothing where a rank came, went, was suspended, or ended no iteration
-std::optional<double> rate_between(const Sample &before, const Sample &after, const std::string &group,
-                                   RateOf what);
+Advance advance_between(const Sample &before, const Sample &after, const std::string &group, RateOf what);
 
-/// @brief Part of the time between two samples that each rank was outside MPI; empty where one came or went.
+/// @brief The earliest moment at which a rank's last iteration ended; 0 where one has ended none.
+Seconds last_ends(const Sample &sample, const std::string &group);
+
+/// @brief Part of the time between two samples that each rank was outside MPI, in order of ranks; empty where
+/// one came or went, or has no page.
 std::vector<double> outside_mpi(const Sample &before, const Sample &after, const std::string &group);
 
 } // namespace rankwise::tune

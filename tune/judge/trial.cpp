@@ -10,12 +10,19 @@ namespace rankwise::tune {
 namespace {
 
 constexpr double iterations_in_window = 4;
+// Fewer are too coarse a measure of a window.
+constexpr std::uint64_t calls_in_window = 16;
 constexpr Seconds longest_window = 3;
+// A rank that ends no iteration for so long does something else: it is judged by its calls.
+constexpr Seconds longest_iteration = 30;
+constexpr Seconds longest_trial = 600;
 constexpr int windows_to_confirm = 3;
-// A window that took so much longer than it should is none: the clock jumped, or the machine stood still.
+// A sample that comes so much later than it should: the clock jumped, or the machine stood still.
 constexpr double late = 3;
-// Parts of ranks' computation by which windows are of another phase of the program.
+// Part of a rank's time by which it computes more or less in another phase of the program, ...
 constexpr double another_phase = 0.15;
+// ... and standard errors: of a thousand ranks, one exceeds them by chance one time in sixteen.
+constexpr double beyond_noise = 4;
 // Of the rate that a mapping had when it was kept.
 constexpr double as_fast_as_then = 0.95;
 
@@ -26,7 +33,22 @@ double mean(const std::vector<double> &values) {
     return values.empty() ? 0 : sum / static_cast<double>(values.size());
 }
 
-} // namespace
+/// A rank's share in each window.
+std::vector<double> column(const std::vector<std::vector<double>> &windows, std::size_t rank) {
+    std::vector<double> values;
+    for (const std::vector<double> &window : windows)
+        values.push_back(window[rank]);
+    return values;
+}
+
+/// Square of the standard error of the mean.
+double squared_error(const std::vector<double> &values) {
+    const double middle = mean(values), count = static_cast<double>(values.size());
+    double squares = 0;
+    for (const double value : values)
+        squares += (value - middle) * (value - middle);
+    return values.size() < 2 ? 0 : squares / (count - 1) / count;
+}
 
 Change inverse(const Change &change) {
     Change back;
@@ -39,6 +61,8 @@ Change inverse(const Change &change) {
     return back;
 }
 
+} // namespace
+
 std::string other_movers(const Sample &sample, const Policy &policy) {
     std::string who;
     for (const std::string &mover : sample.movers)
@@ -50,40 +74,54 @@ std::string other_movers(const Sample &sample, const Policy &policy) {
 
 Trial::Trial(Attempt attempt, const Policy &policy, System &system, std::function<void(Event)> log)
     : attempt_(std::move(attempt)), policy_(policy), system_(system), log_(std::move(log)),
-      what_(attempt_.rate_of), window_(policy.window) {
-    if (attempt_.expected) {
-        if (apply(attempt_.change, "known to suit what the ranks do now"))
-            due_ = begin(Part::with, system_.now() + policy_.settle);
-    } else
-        due_ = begin(Part::before, system_.now());
+      what_(attempt_.rate_of), began_(system.now()), since_(began_), seen_(began_), window_(policy.window) {
+    if (!attempt_.expected)
+        due_ = began_;
+    else if (apply("known to suit what the ranks do now"))
+        due_ = begin(Part::with);
 }
 
 double Trial::rate() const {
-    return mean(rates_[static_cast<int>(Part::with)]);
+    return mean(rates_[static_cast<std::size_t>(Part::with)]);
 }
 
-Seconds Trial::begin(Part part, Seconds from) {
+Seconds Trial::begin(Part part) {
     part_ = part;
     last_.reset();
-    return from;
+    since_ = seen_ = system_.now();
+    return since_ + policy_.settle;
 }
 
-bool Trial::apply(const Change &change, const char *what) {
-    const std::string failed = system_.apply(change);
+bool Trial::apply(const char *why) {
+    const std::string failed = system_.apply(attempt_.change);
     if (!failed.empty()) {
         end(Outcome::failed, Event::failed, failed);
         return false;
     }
-    applied_ = !applied_;
-    tried_ = true;
+    applied_ = true;
+    log_applied(attempt_.change, why);
+    return true;
+}
+
+bool Trial::undo(const char *why) {
+    const std::string kept = system_.undo();
+    applied_ = false;
+    log_applied(inverse(attempt_.change), why);
+    left_ = !kept.empty();
+    if (left_)
+        end(Outcome::failed, Event::failed, kept + ": it is tried again");
+    return !left_;
+}
+
+void Trial::log_applied(const Change &change, const char *why) {
+    ++changes_;
     Event event;
     event.what = Event::applied;
     event.group = attempt_.group;
     event.change = change;
     event.ranks = attempt_.ranks;
-    event.why = what;
+    event.why = why;
     log_(event);
-    return true;
 }
 
 Seconds Trial::step() {
@@ -94,25 +132,26 @@ Seconds Trial::step() {
         return due_ = *next;
     }
     if (std::exchange(moving_, false))
-        return due_ = begin(part_, system_.now() + policy_.settle);
-    take(system_.sample(true));
+        return due_ = begin(part_);
+    take(system_.sample(!suspended_));
     if (outcome_ != Outcome::under_way)
         return due_;
-    const std::vector<double> &rates = rates_[static_cast<int>(part_)];
-    const auto count = static_cast<int>(rates.size());
+    const auto count = static_cast<int>(rates().size());
     if (part_ == Part::with && attempt_.expected ? count >= windows_to_confirm : count >= policy_.windows)
         return due_ = next_part();
     if (part_ == Part::with && count >= windows_to_confirm && !attempt_.expected && hopeless()) {
         gain_ = gain(rates_[0], rates_[1], {});
-        if (apply(inverse(attempt_.change), "slower with it"))
-            return end(Outcome::undone, Event::undone, "the job is slower with it");
+        if (undo("slower with it"))
+            end(Outcome::undone, Event::undone, "the job is slower with it");
         return due_;
     }
-    if (dropped_ > 2 * policy_.windows) {
-        abandon("progress cannot be measured: ranks came, went, stood still or ended no iteration");
-        return due_;
-    }
-    return due_ = system_.now() + window_;
+    if (dropped_ > 2 * policy_.windows)
+        abandon("progress cannot be measured: ranks stood still, or windows came late");
+    else if (system_.now() - began_ > longest_trial)
+        abandon("progress cannot be measured in " + std::to_string(static_cast<int>(longest_trial)) + " s");
+    else
+        due_ = system_.now() + window_;
+    return due_;
 }
 
 /// Whether even the upper end of the interval is a loss.
@@ -120,83 +159,147 @@ bool Trial::hopeless() const {
     return gain(rates_[0], rates_[1], {}).high < 0;
 }
 
-bool Trial::choose_measure(const Sample &sample) {
-    if (what_)
-        return true;
-    what_ = measure_for(*last_, sample, attempt_.group);
-    if (what_ != RateOf::iterations)
-        return what_.has_value();
-    // The measure is kept, so windows must be long enough for some iterations.
-    const double rate = *rate_between(*last_, sample, attempt_.group, *what_);
-    window_ = std::clamp(iterations_in_window / rate, policy_.window, longest_window);
-    return true;
+void Trial::take(const Sample &sample) {
+    const bool is_late = sample.at - std::exchange(seen_, sample.at) > late * window_ + policy_.period;
+    if (suspended_)
+        return take_suspended(sample);
+    if (is_late)
+        return drop(sample);
+    if (rates_[0].empty() && !attempt_.rate_of && !by_calls_) {
+        const auto best = measure_of(sample, attempt_.group);
+        if (std::exchange(what_, best) != best)
+            last_.reset();
+    }
+    if (!what_)
+        return abandon("progress cannot be measured: a rank has no page");
+    const std::ptrdiff_t members =
+        std::count_if(sample.ranks.begin(), sample.ranks.end(),
+                      [&](const RankSample &rank) { return rank.group == attempt_.group; });
+    if (members != members_.value_or(members))
+        return abandon("ranks came, went or ended");
+    members_ = members;
+    if (!last_) {
+        // The first window of a part begins behind an iteration that has nothing of what was before it.
+        if (what_ == RateOf::iterations && last_ends(sample, attempt_.group) < since_)
+            return wait_on(sample);
+        last_ = sample;
+        return;
+    }
+    const Advance advance = advance_between(*last_, sample, attempt_.group, *what_);
+    switch (advance.what) {
+    case Advance::told:
+        return take_rate(sample, advance);
+    case Advance::waits:
+        return wait_on(sample);
+    case Advance::anew:
+        return drop(sample);
+    case Advance::others:
+        return abandon("ranks came, went or ended");
+    }
 }
 
-void Trial::take(const Sample &sample) {
-    if (last_ && sample.at - last_->at < late * window_ + policy_.period) {
-        std::optional<double> rate;
-        if (choose_measure(sample))
-            rate = rate_between(*last_, sample, attempt_.group, *what_);
-        if (rate) {
-            auto &rates = rates_[static_cast<int>(part_)];
-            auto &outside = outside_[static_cast<int>(part_)];
-            const std::vector<double> shares = outside_mpi(*last_, sample, attempt_.group);
-            outside.resize(shares.size());
-            for (std::size_t rank = 0; rank < shares.size(); ++rank)
-                outside[rank] += (shares[rank] - outside[rank]) / static_cast<double>(rates.size() + 1);
-            rates.push_back(*rate);
-        } else {
-            ++dropped_;
-            // An iteration may be longer than the window.
-            window_ = std::min(window_ * 1.5, longest_window);
-        }
-    }
+void Trial::take_rate(const Sample &sample, const Advance &advance) {
+    if (what_ == RateOf::iterations)
+        window_ = std::clamp(iterations_in_window / advance.rate, policy_.window, longest_window);
+    else if (advance.least < calls_in_window && sample.at - last_->at < longest_window)
+        return wait_on(sample);
+    rates().push_back(advance.rate);
+    outside_[static_cast<std::size_t>(part_)].push_back(outside_mpi(*last_, sample, attempt_.group));
     last_ = sample;
 }
 
+/// Nothing can be told yet: an iteration may be long, or ranks suspended, which light samples do not say.
+void Trial::wait_on(const Sample &sample) {
+    const Seconds waits = sample.at - (last_ ? last_->at : since_);
+    if (waits < window_)
+        return;
+    const Sample full = system_.sample(false);
+    const auto is_stopped = [&](const RankSample &rank) {
+        return rank.group == attempt_.group && rank.stopped;
+    };
+    if (std::any_of(full.ranks.begin(), full.ranks.end(), is_stopped)) {
+        // The window before may have the begin of it.
+        if (!rates().empty()) {
+            rates().pop_back();
+            outside_[static_cast<std::size_t>(part_)].pop_back();
+        }
+        suspended_ = true;
+        return anew(full);
+    }
+    window_ = std::min(window_ * 1.5, longest_window);
+    if (waits < longest_iteration)
+        return;
+    if (what_ == RateOf::iterations && rates_[0].empty() && !attempt_.rate_of) {
+        what_ = RateOf::calls;
+        by_calls_ = true;
+    }
+    drop(sample);
+}
+
+void Trial::take_suspended(const Sample &sample) {
+    suspended_ = std::any_of(sample.ranks.begin(), sample.ranks.end(), [&](const RankSample &rank) {
+        return rank.group == attempt_.group && rank.stopped;
+    });
+    anew(sample);
+}
+
+/// Windows begin behind this sample.
+void Trial::anew(const Sample &sample) {
+    last_.reset();
+    since_ = sample.at;
+}
+
+void Trial::drop(const Sample &sample) {
+    ++dropped_;
+    anew(sample);
+}
+
 Seconds Trial::next_part() {
-    const Seconds now = system_.now();
     switch (part_) {
     case Part::before: {
         const double noise = scatter(rates_[0]) * std::sqrt(2.0 / static_cast<double>(rates_[0].size()));
         if (attempt_.estimated < noise)
-            return end(Outcome::nothing_learned, Event::refused,
+            return end(Outcome::too_noisy, Event::refused,
                        "what it may gain is less than the job's rate varies from window to window");
+        if (3 * (system_.now() - began_) > longest_trial)
+            return end(Outcome::too_noisy, Event::refused, "its iterations are too long to be measured");
         // Light samples, as those of windows are, do not say who else is here.
         if (const std::string who = other_movers(system_.sample(false), policy_); !who.empty())
             return end(Outcome::nothing_learned, Event::refused,
                        who + " has begun to move processes or pages");
-        if (!apply(attempt_.change, "to be measured"))
-            return due_;
-        return begin(Part::with, now + policy_.settle);
+        return apply("to be measured") ? begin(Part::with) : due_;
     }
     case Part::with:
         if (attempt_.expected)
-            return judge();
-        if (!apply(inverse(attempt_.change), "to measure without it again"))
-            return due_;
-        return begin(Part::after, now + policy_.settle);
+            return confirm();
+        return undo("to measure without it again") ? begin(Part::after) : due_;
     case Part::after:
         break;
     }
     return judge();
 }
 
-Seconds Trial::judge() {
-    if (attempt_.expected) {
-        if (rate() >= as_fast_as_then * *attempt_.expected)
-            return end(Outcome::kept, Event::kept, "as fast as when it was measured");
-        if (!apply(inverse(attempt_.change), "not as fast as when it was measured"))
-            return due_;
-        return end(Outcome::undone, Event::undone, "not as fast as when it was measured");
+Seconds Trial::confirm() {
+    if (rate() >= as_fast_as_then * *attempt_.expected)
+        return end(Outcome::kept, Event::kept, "as fast as when it was measured");
+    if (!undo("not as fast as when it was measured"))
+        return due_;
+    return end(Outcome::undone, Event::undone, "not as fast as when it was measured");
+}
+
+/// Whether a rank computes for another part of its time at the end than at the beginning.
+bool Trial::is_other_phase() const {
+    for (std::size_t rank = 0; rank < outside_[0].front().size(); ++rank) {
+        const std::vector<double> first = column(outside_[0], rank), last = column(outside_[2], rank);
+        const double differs = std::abs(mean(first) - mean(last));
+        if (differs > another_phase &&
+            differs > beyond_noise * std::sqrt(squared_error(first) + squared_error(last)))
+            return true;
     }
-    double differs = 0;
-    for (std::size_t rank = 0; rank < outside_[0].size() && rank < outside_[2].size(); ++rank)
-        differs += std::abs(outside_[0][rank] - outside_[2][rank]) / static_cast<double>(outside_[0].size());
-    if (differs > another_phase)
-        return end(Outcome::nothing_learned, Event::undone,
-                   "the ranks do something else than when it began: nothing follows from these windows");
-    gain_ = gain(rates_[0], rates_[1], rates_[2]);
+    return false;
+}
+
+void Trial::log_measured() {
     Event measured;
     measured.what = Event::measured;
     measured.group = attempt_.group;
@@ -208,6 +311,14 @@ Seconds Trial::judge() {
     measured.rate = rate();
     measured.rate_of = name_of(*what_);
     log_(measured);
+}
+
+Seconds Trial::judge() {
+    if (is_other_phase())
+        return end(Outcome::nothing_learned, Event::undone,
+                   "the ranks do something else than when it began: nothing follows from these windows");
+    gain_ = gain(rates_[0], rates_[1], rates_[2]);
+    log_measured();
     // Whoever tries often enough is lucky once: all attempts together keep what gains nothing with a
     // probability of less than 0.025 (1 + 1/4 + 1/9 + ...).
     const double tries = 1 + attempt_.undone;
@@ -216,17 +327,15 @@ Seconds Trial::judge() {
                    "its gain may be chance, after " + std::to_string(attempt_.undone) + " that were undone");
     if (gain_->low <= 0)
         return end(Outcome::undone, Event::undone, "its gain is not above zero at 95 %");
-    if (!apply(attempt_.change, "it gains"))
+    if (!apply("it gains"))
         return due_;
     return end(Outcome::kept, Event::kept, "its gain is above zero at 95 %");
 }
 
 void Trial::abandon(const std::string &why) {
-    if (outcome_ != Outcome::under_way)
+    if (outcome_ != Outcome::under_way || (applied_ && !undo(why.c_str())))
         return;
-    if (applied_ && !apply(inverse(attempt_.change), why.c_str()))
-        return;
-    end(Outcome::nothing_learned, tried_ ? Event::undone : Event::refused, why);
+    end(Outcome::nothing_learned, changes_ > 0 ? Event::undone : Event::refused, why);
 }
 
 Seconds Trial::end(Outcome outcome, Event::What what, const std::string &why) {

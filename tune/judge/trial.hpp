@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <array>
 #include <functional>
 #include <string>
 #include <vector>
@@ -27,7 +28,14 @@ struct Attempt {
 /// @brief Windows without a change, with it, and without it again: does the job get on faster with it?
 class Trial {
   public:
-    enum class Outcome { under_way, kept, undone, nothing_learned, failed };
+    enum class Outcome {
+        under_way,
+        kept,
+        undone,
+        too_noisy,       ///< what it may gain cannot be told from the job's own variation
+        nothing_learned, ///< something came between
+        failed           ///< the system did not carry it out, or not back
+    };
 
     Trial(Attempt attempt, const Policy &policy, System &system, std::function<void(Event)> log);
 
@@ -39,6 +47,11 @@ class Trial {
     double rate() const;
     std::optional<RateOf> rate_of() const { return what_; }
     const Attempt &attempt() const { return attempt_; }
+    /// @brief How often it was carried out and taken back.
+    int changes() const { return changes_; }
+    /// @brief Whether it ended with a change that could not be taken back everywhere: System::undo is to be
+    /// called again.
+    bool is_left() const { return left_; }
 
     /// @brief End it at once, without the change.
     void abandon(const std::string &why);
@@ -46,14 +59,24 @@ class Trial {
   private:
     enum class Part { before, with, after };
 
-    Seconds begin(Part part, Seconds from);
-    bool apply(const Change &change, const char *what);
+    Seconds begin(Part part);
+    bool apply(const char *why);
+    bool undo(const char *why);
+    void log_applied(const Change &change, const char *why);
     void take(const Sample &sample);
-    bool choose_measure(const Sample &sample);
+    void take_suspended(const Sample &sample);
+    void take_rate(const Sample &sample, const Advance &advance);
+    void wait_on(const Sample &sample);
+    void anew(const Sample &sample);
+    void drop(const Sample &sample);
+    bool is_other_phase() const;
     Seconds next_part();
     Seconds judge();
+    Seconds confirm();
+    void log_measured();
     Seconds end(Outcome outcome, Event::What what, const std::string &why);
     bool hopeless() const;
+    std::vector<double> &rates() { return rates_[static_cast<std::size_t>(part_)]; }
 
     Attempt attempt_;
     const Policy &policy_;
@@ -61,23 +84,21 @@ class Trial {
     std::function<void(Event)> log_;
     Outcome outcome_ = Outcome::under_way;
     Part part_ = Part::before;
-    std::vector<double> rates_[3];
-    std::vector<double> outside_[3]; ///< of the ranks, mean of the windows
+    std::array<std::vector<double>, 3> rates_;
+    std::array<std::vector<std::vector<double>>, 3> outside_; ///< by window and rank
     std::optional<RateOf> what_;
-    std::optional<Sample> last_;
+    std::optional<Sample> last_; ///< at which the window under way began
     std::optional<Gain> gain_;
-    Seconds window_, due_ = 0;
-    int dropped_ = 0;
-    bool moving_ = false; ///< pages were on their way at the last step
-    bool applied_ = false;
-    bool tried_ = false; ///< it was applied at some time
+    Seconds began_, since_, seen_, window_, due_ = 0; ///< `since_`: no window begins before it
+    int dropped_ = 0, changes_ = 0;
+    std::optional<std::ptrdiff_t> members_; ///< ranks of the group
+    bool applied_ = false, suspended_ = false, left_ = false;
+    bool moving_ = false;   ///< pages were on their way at the last step
+    bool by_calls_ = false; ///< though there are iterations: they do not end
 };
 
 /// @return those that move what this tuner would move: while they do, nothing is changed. Empty if there are
 /// none
 std::string other_movers(const Sample &sample, const Policy &policy);
-
-/// @brief What takes a change back.
-Change inverse(const Change &change);
 
 } // namespace rankwise::tune

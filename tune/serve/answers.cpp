@@ -112,7 +112,7 @@ std::string metrics_text(const Status &status, Seconds now) {
     metrics.head("ranks", "gauge", "Ranks by group");
     for (const auto &[name, group] : status.groups)
         metrics.value("ranks", "{group=" + quoted(name) + "}", static_cast<double>(group.ranks));
-    metrics.head("rate", "gauge", "Iterations, calls or seconds of computation a second, as last measured");
+    metrics.head("rate", "gauge", "Iterations or MPI calls a second, as last measured");
     for (const auto &[name, group] : status.groups)
         if (!group.rate_of.empty())
             metrics.value("rate", "{group=" + quoted(name) + ",of=" + quoted(group.rate_of) + "}",

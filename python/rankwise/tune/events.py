@@ -64,7 +64,7 @@ class Event(msgspec.Struct, frozen=True):
         change: Of what is proposed, applied, kept, undone.
         estimated_gain: Part of the time that an iteration takes.
         measured_gain: The same as measured, `gain_low` and `gain_high` its interval at 95 %.
-        rate_per_s: Iterations, calls or seconds of computation a second, by `rate_of`.
+        rate_per_s: Iterations or MPI calls a second, by `rate_of`.
     """
 
     monotonic_s: float

@@ -2,15 +2,19 @@
 // `simulate < SCENARIO`: a Tuner on a node that does not exist. Prints its events, a JSON object a line, and
 // at the end what became of the jobs. Status 1 and a line `violation` each for what no tuner may do.
 // `simulate best`: instead, the estimate of the best mapping of a job and of the one found; `simulate
-// decide`: how long a decision takes; `simulate forgets`: with masks that are not given back.
+// decide`: how long a decision takes; `simulate forgets`: with masks that are not given back; `simulate
+// gain`: instead of a scenario, lines `RATES; RATES; RATES`, of each of which the gain is printed.
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstdio>
 #include <iostream>
 #include <numeric>
+#include <sstream>
 
 #include "decide/observation.hpp"
 #include "decide/proposal.hpp"
+#include "judge/gain.hpp"
 #include "scenario.hpp"
 #include "simulated_system.hpp"
 
@@ -36,6 +40,8 @@ void print(const Event &event, Seconds began) {
                                      {"gain_low", event.gain_low}})
         if (value)
             std::printf(", \"%s\": %.6g", key, *value);
+    if (!event.rate_of.empty())
+        std::printf(", \"rate_of\": \"%s\"", event.rate_of.c_str());
     std::printf("}\n");
 }
 
@@ -106,7 +112,28 @@ void time_decision(SimulatedSystem &system, const Scenario &scenario) {
     std::printf("{\"decision_s\": %.6f}\n", took[took.size() / 2]);
 }
 
+int print_gains() {
+    for (std::string line; std::getline(std::cin, line);) {
+        std::istringstream parts(line);
+        std::array<std::vector<double>, 3> rates;
+        for (std::vector<double> &each : rates) {
+            std::string part;
+            std::getline(parts, part, ';');
+            std::istringstream numbers(part);
+            for (double number = 0; numbers >> number;)
+                each.push_back(number);
+        }
+        const Gain found = gain(rates[0], rates[1], rates[2]);
+        std::printf(R"({"value": %.9g, "low": %.9g, "high": %.9g})"
+                    "\n",
+                    found.value, found.low, found.high);
+    }
+    return 0;
+}
+
 int simulate(const std::string &mode) {
+    if (mode == "gain")
+        return print_gains();
     const Scenario scenario = read_scenario(std::cin);
     SimulatedSystem system(scenario.node, scenario.seed);
     for (const Job &job : scenario.jobs)

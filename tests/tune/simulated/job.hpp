@@ -42,6 +42,7 @@ struct Job {
     /// What a rank waits for its partner's computation where the two cores are unequal (S-lammps).
     double out_of_phase = 0;
     bool page = true, iterations = true, spins = true;
+    bool sampled = false; ///< its time in MPI is told by samples of its instruction pointer
     double starts = 0;
 
     bool running = false, suspended = false;

@@ -66,6 +66,7 @@ Job make_job(const std::string &name, const std::map<std::string, std::string> &
         {"away", [&](const std::string &v) { job.away = std::stod(v); }},
         {"out_of_phase", [&](const std::string &v) { job.out_of_phase = std::stod(v); }},
         {"page", [&](const std::string &v) { job.page = v != "0"; }},
+        {"sampled", [&](const std::string &v) { job.sampled = v != "0"; }},
         {"iterations", [&](const std::string &v) { job.iterations = v != "0"; }},
         {"spins", [&](const std::string &v) { job.spins = v != "0"; }},
         {"pus", [](const std::string &) {}},

@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 #include <sstream>
+#include <utility>
 
 #include "error.hpp"
 
@@ -221,8 +222,8 @@ RankSample SimulatedSystem::sample_of(const Job &job, const Rank &rank, std::int
     RankSample found;
     found.process = rank.process;
     found.group = job.name;
-    found.stopped = job.suspended;
-    if (!light) {
+    if (!light) { // a light sample says nothing of it, as on Linux
+        found.stopped = job.suspended;
         ThreadSample thread;
         thread.id = rank.process;
         thread.state = job.suspended ? 'T' : 'R';
@@ -236,6 +237,8 @@ RankSample SimulatedSystem::sample_of(const Job &job, const Rank &rank, std::int
             found.pages_by_numa.back() = 100000;
         }
     }
+    if (!light && job.sampled)
+        found.sampled_mpi = rank.mpi;
     if (job.page) {
         Progress progress;
         progress.rank = number;
@@ -243,6 +246,7 @@ RankSample SimulatedSystem::sample_of(const Job &job, const Rank &rank, std::int
         const auto done = static_cast<std::uint64_t>(job.position);
         const std::vector<std::int32_t> partners = job.partners(number);
         progress.calls = done * (1 + 2 * partners.size());
+        progress.known_by = job.iterations && done > 0;
         progress.iterations = job.iterations ? done : 0;
         progress.iteration_end = job.iterations ? job.iteration_end : 0;
         progress.mpi = rank.mpi;
@@ -313,8 +317,10 @@ std::string SimulatedSystem::apply(const Change &change) {
             violations_.push_back(found.job->name + ": asked for units it may not use");
         before.try_emplace(found.job, crowds(*found.job));
     }
+    last_.clear();
     for (const RankMove &move : change.moves) {
         const Found found = find(move.process);
+        last_.push_back({move.process, found.rank->mask});
         set_mask(*found.rank, move.to);
         found.rank->set = move.to;
         found.job->stalled = std::max(found.job->stalled, move_cost);
@@ -325,7 +331,7 @@ std::string SimulatedSystem::apply(const Change &change) {
             if (has[pu] > 1 && has[pu] > had[pu])
                 violations_.push_back(job->name + ": two ranks on one unit");
     }
-    pages_ = change.pages;
+    pages_ = last_pages_ = change.pages;
     pages_there_ = now_ + seconds_for_pages * static_cast<double>(pages_.size());
     ++applied_;
     return {};
@@ -339,6 +345,29 @@ std::optional<Seconds> SimulatedSystem::go_on() {
             found.rank->home = pages.to_numa;
     pages_.clear();
     return std::nullopt;
+}
+
+PuSet SimulatedSystem::usable(const TaskId &process) {
+    const Found found = find(process);
+    return found.rank ? online(cpusets_[found.job->name]) : PuSet{};
+}
+
+std::string SimulatedSystem::undo() {
+    for (const Moved &moved : std::exchange(last_, {})) {
+        const Found found = find(moved.process);
+        if (!found.rank || found.rank->mask != found.rank->set ||
+            (moved.before & cpusets_[found.job->name]) != moved.before)
+            continue;
+        set_mask(*found.rank, moved.before);
+        found.rank->set = moved.before;
+        found.job->stalled = std::max(found.job->stalled, move_cost);
+    }
+    for (Change::Pages &pages : last_pages_)
+        std::swap(pages.from_numa, pages.to_numa);
+    pages_ = std::exchange(last_pages_, {});
+    pages_there_ = now_ + seconds_for_pages * static_cast<double>(pages_.size());
+    ++applied_;
+    return {};
 }
 
 void SimulatedSystem::restore() {

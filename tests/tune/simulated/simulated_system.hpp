@@ -23,6 +23,8 @@ class SimulatedSystem final : public System {
     Sample sample(bool light) override;
     std::string apply(const Change &change) override;
     std::optional<Seconds> go_on() override;
+    PuSet usable(const TaskId &process) override;
+    std::string undo() override;
     void restore() override;
 
     /// @brief Let time pass, jobs get on.
@@ -61,7 +63,8 @@ class SimulatedSystem final : public System {
     std::map<std::int32_t, const Pu *> pus_;
     std::vector<Job> jobs_;
     std::set<std::string> movers_;
-    std::vector<Change::Pages> pages_; ///< on their way
+    std::vector<Change::Pages> pages_;      ///< on their way
+    std::vector<Change::Pages> last_pages_; ///< of the change that was applied last
     Seconds pages_there_ = 0;
     std::map<std::string, PuSet> allowed_; ///< all that a job's ranks ever had from outside
     std::map<std::string, PuSet> cpusets_; ///< what the kernel lets them have now
@@ -71,6 +74,11 @@ class SimulatedSystem final : public System {
     Seconds now_ = 1000;
     int applied_ = 0;
     std::size_t samples_ = 0;
+    struct Moved {
+        TaskId process;
+        PuSet before;
+    };
+    std::vector<Moved> last_; ///< by the change that was applied last
 };
 
 /// @brief `0-3,8`

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "group.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace rankwise::tune {
+
+namespace {
+
+// Behaviours are the same if no rank computes for another part of the longest computation, but for noise.
+constexpr double same_behaviour = 0.15;
+// Interrupts or others that take so much more or less of a core are something new.
+constexpr double same_capability = 0.2;
+constexpr std::size_t most_known = 32;
+
+std::vector<double> capabilities(const Observation &observation, const Mapping &mapping) {
+    std::vector<double> found;
+    for (const PuSet &units : mapping) {
+        double sum = 0;
+        for (std::size_t pu = units._Find_first(); pu < most_pus; pu = units._Find_next(pu)) {
+            const auto load = observation.pus.find(static_cast<std::int32_t>(pu));
+            sum += load == observation.pus.end() ? 1 : load->second.capability();
+        }
+        found.push_back(units.any() ? sum / static_cast<double>(units.count()) : 1);
+    }
+    return found;
+}
+
+bool are_alike(const std::vector<double> &a, const std::vector<double> &b) {
+    return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                      [](double one, double other) { return std::abs(one - other) <= same_capability; });
+}
+
+} // namespace
+
+double distance(const Behaviour &a, const Behaviour &b) {
+    return difference(a.computation, b.computation);
+}
+
+bool are_same(const Behaviour &a, const Behaviour &b) {
+    return distance(a, b) < same_behaviour + a.noise + b.noise;
+}
+
+void Group::forget() {
+    known.clear();
+    failed.clear();
+    said.clear();
+    last.reset();
+    base.reset();
+    middle.reset();
+    watched.reset();
+}
+
+void Group::look_at(const Observation &observation) {
+    last = observation;
+    mapping.clear();
+    std::vector<double> outside;
+    for (const RankLoad &rank : observation.ranks) {
+        mapping.push_back(rank.mask);
+        outside.push_back(rank.outside_mpi);
+    }
+    capability = capabilities(observation, mapping);
+    behaviour = {signature(outside, capability), 0};
+    environment.clear();
+    for (const auto &[pu, load] : observation.pus)
+        if (allowed.test(static_cast<std::size_t>(pu)))
+            environment.push_back(load.capability());
+}
+
+std::vector<std::int32_t> Group::changed_by_others() {
+    std::vector<std::int32_t> changed;
+    for (const RankLoad &rank : last->ranks)
+        if (std::exchange(expected[rank.process], rank.mask) != rank.mask)
+            changed.push_back(rank.rank);
+    return changed;
+}
+
+const Known *Group::recognised(const Behaviour &now) const {
+    const Known *nearest = nullptr;
+    for (const Known &each : known)
+        if (are_same(each.behaviour, now) &&
+            (!nearest || distance(each.behaviour, now) < distance(nearest->behaviour, now)))
+            nearest = &each;
+    return nearest && nearest->mapping != mapping ? nearest : nullptr;
+}
+
+bool Group::is_held(const std::string &target, Seconds now) const {
+    return std::any_of(failed.begin(), failed.end(), [&](const Failed &each) {
+        return each.target == target && now < each.until && are_same(each.behaviour, behaviour) &&
+               are_alike(each.environment, environment);
+    });
+}
+
+void Group::learn(const Trial &trial, const Mapping &to, const Policy &policy, Seconds now) {
+    std::erase_if(failed, [&](const Failed &each) { return each.until + policy.longest_pause < now; });
+    if (trial.outcome() == Trial::Outcome::kept)
+        return keep(trial, to, policy, now);
+    if (trial.outcome() == Trial::Outcome::undone) {
+        acting = false;
+        ++undone;
+        if (trial.attempt().expected)
+            std::erase_if(known, [&](const Known &each) {
+                return each.mapping == to && are_same(each.behaviour, behaviour);
+            });
+    }
+    // What came between says nothing of the change.
+    if (trial.outcome() != Trial::Outcome::nothing_learned)
+        hold(target_of(trial.attempt().change, to), policy, now);
+    quiet_until = now + pause;
+    pause = std::min(2 * pause, policy.longest_pause);
+}
+
+void Group::keep(const Trial &trial, const Mapping &to, const Policy &policy, Seconds now) {
+    pause = policy.first_pause;
+    undone = 0;
+    if (!trial.attempt().expected) {
+        // It was measured that what it was before is slower.
+        if (to != mapping)
+            failed.push_back({behaviour, environment, target_of({}, mapping), now + policy.longest_pause,
+                              policy.longest_pause});
+        std::erase_if(known, [&](const Known &each) { return are_same(each.behaviour, behaviour); });
+        if (known.size() == most_known)
+            known.erase(known.begin());
+        known.push_back({behaviour, to, trial.rate(), *trial.rate_of()});
+    }
+    set_masks(to);
+}
+
+void Group::hold(const std::string &target, const Policy &policy, Seconds now) {
+    const auto again = std::find_if(failed.begin(), failed.end(), [&](const Failed &each) {
+        return each.target == target && are_same(each.behaviour, behaviour) &&
+               are_alike(each.environment, environment);
+    });
+    Seconds held = policy.first_pause;
+    if (again != failed.end()) {
+        held = std::min(2 * again->pause, policy.longest_pause);
+        failed.erase(again);
+    }
+    failed.push_back({behaviour, environment, target, now + held, held});
+}
+
+void Group::set_masks(const Mapping &of) {
+    mapping = of;
+    if (!last)
+        return;
+    for (std::size_t rank = 0; rank < of.size(); ++rank) {
+        last->ranks[rank].mask = of[rank];
+        expected[last->ranks[rank].process] = of[rank];
+    }
+    capability = capabilities(*last, of);
+}
+
+void Group::keep_to(const PuSet &usable) {
+    allowed = given & usable;
+    std::erase_if(known, [&](const Known &each) {
+        return std::any_of(each.mapping.begin(), each.mapping.end(),
+                           [&](const PuSet &units) { return (units & ~allowed).any(); });
+    });
+}
+
+Sample part_of(const Sample &sample, const std::string &group) {
+    Sample part;
+    part.at = sample.at;
+    part.light = sample.light;
+    std::copy_if(sample.ranks.begin(), sample.ranks.end(), std::back_inserter(part.ranks),
+                 [&](const RankSample &rank) { return rank.group == group; });
+    part.pus = sample.pus;
+    part.memory_bytes = sample.memory_bytes;
+    return part;
+}
+
+std::optional<std::uint64_t> iterations_between(const Sample &before, const Sample &after,
+                                                const std::string &group) {
+    if (measure_of(after, group) != RateOf::iterations)
+        return std::nullopt;
+    const Advance advance = advance_between(before, after, group, RateOf::iterations);
+    if (advance.what == Advance::told)
+        return advance.least;
+    return advance.what == Advance::waits ? std::optional<std::uint64_t>(0) : std::nullopt;
+}
+
+Behaviour behaviour_between(const Sample &before, const Sample &after, const std::string &group,
+                            const std::vector<double> &capability) {
+    const std::vector<double> outside = outside_mpi(before, after, group);
+    if (outside.size() != capability.size())
+        return {};
+    // A window ends somewhere in an iteration: half of one too much or too little of its computation.
+    const std::optional<std::uint64_t> iterations = iterations_between(before, after, group);
+    const double noise = iterations ? 0.5 / static_cast<double>(std::max<std::uint64_t>(*iterations, 1)) : 0;
+    return {signature(outside, capability), noise};
+}
+
+std::string target_of(const Change &change, const Mapping &mapping) {
+    std::string text;
+    for (const PuSet &units : mapping)
+        text += list_text(units) + ";";
+    for (const Change::Pages &pages : change.pages)
+        text += std::to_string(pages.process.number) + "@" + std::to_string(pages.to_numa) + ";";
+    for (const Change::Interrupt &interrupt : change.interrupts)
+        text += "irq" + std::to_string(interrupt.number) + ":" + list_text(interrupt.to) + ";";
+    return text;
+}
+
+std::vector<std::int32_t> moved(const Observation &observation, const Mapping &mapping) {
+    std::vector<std::int32_t> ranks;
+    for (std::size_t rank = 0; rank < mapping.size(); ++rank)
+        if (observation.ranks[rank].mask != mapping[rank])
+            ranks.push_back(observation.ranks[rank].rank);
+    return ranks;
+}
+
+} // namespace rankwise::tune

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "decide/proposal.hpp"
+#include "judge/trial.hpp"
+#include "tuner.hpp"
+
+namespace rankwise::tune {
+
+/// @brief What ranks do, wherever they are.
+struct Behaviour {
+    std::vector<double> computation; ///< `signature` of each rank
+    double noise = 0;                ///< by which another window of the same length may differ
+};
+
+/// @return the difference of the rank that differs most; 1 of other numbers of ranks
+double distance(const Behaviour &a, const Behaviour &b);
+bool are_same(const Behaviour &a, const Behaviour &b);
+
+/// @brief A mapping that was kept, and what the ranks did then.
+struct Known {
+    Behaviour behaviour;
+    Mapping mapping;
+    double rate;
+    RateOf rate_of;
+};
+
+/// @brief A change that did not help, or could not be made.
+struct Failed {
+    Behaviour behaviour;
+    std::vector<double> environment;
+    std::string target; ///< `target_of`
+    Seconds until, pause;
+};
+
+/// @brief Ranks that may change places, and what was learned of them.
+struct Group {
+    PuSet given;                      ///< units that its ranks had at first
+    PuSet allowed;                    ///< of these, what the kernel lets them have now
+    std::map<TaskId, PuSet> expected; ///< masks that its ranks have if nobody else changes them
+    std::set<TaskId> seen;
+    std::optional<Sample> base, middle; ///< its part of samples: at the begin of a window, and in it
+    std::optional<Sample> watched;      ///< at the begin of a short one
+
+    bool acting = false; ///< above the one threshold, and not yet below the other
+    Seconds quiet_until = 0, pause = 0;
+    std::vector<Known> known;
+    std::vector<Failed> failed;
+    int undone = 0;             ///< attempts since the last that was kept
+    std::set<std::string> said; ///< that was logged since the last attempt
+
+    std::optional<Observation> last;
+    Behaviour behaviour;             ///< in `last`
+    std::vector<double> capability;  ///< of the ranks' units then
+    std::vector<double> environment; ///< of each unit that is allowed
+    Mapping mapping;                 ///< of `last`, and what was kept since
+
+    /// @brief What was learned is of other ranks, or of other masks.
+    void forget();
+    /// @brief Take over what the last window showed.
+    void look_at(const Observation &observation);
+    /// @brief Masks that ranks have now though the tuner did not set them, as world ranks.
+    std::vector<std::int32_t> changed_by_others();
+    /// @return the mapping that suits what the ranks do now, if it is another one
+    const Known *recognised(const Behaviour &now) const;
+    /// @brief Whether it did not help a short time ago, with ranks that did the same on cores that were used
+    /// alike.
+    bool is_held(const std::string &target, Seconds now) const;
+
+    /// @brief What a trial showed.
+    /// @param[in] mapping that it led to
+    void learn(const Trial &trial, const Mapping &mapping, const Policy &policy, Seconds now);
+    /// @brief Leave out what the kernel does not allow any more.
+    /// @param[in] usable by the ranks
+    void keep_to(const PuSet &usable);
+
+  private:
+    void keep(const Trial &trial, const Mapping &mapping, const Policy &policy, Seconds now);
+    void hold(const std::string &target, const Policy &policy, Seconds now);
+    void set_masks(const Mapping &of);
+};
+
+/// @brief A group's ranks, and all units, of a sample.
+Sample part_of(const Sample &sample, const std::string &group);
+
+/// @brief Iterations that each rank has ended between two samples, at least.
+/// @return nothing where iterations are not known
+std::optional<std::uint64_t> iterations_between(const Sample &before, const Sample &after,
+                                                const std::string &group);
+
+/// @brief What ranks did between two samples on cores of these capabilities.
+Behaviour behaviour_between(const Sample &before, const Sample &after, const std::string &group,
+                            const std::vector<double> &capability);
+
+/// @brief What a change leads to, as text: wherever ranks come from.
+std::string target_of(const Change &change, const Mapping &mapping);
+
+/// @brief World ranks that a mapping moves.
+std::vector<std::int32_t> moved(const Observation &observation, const Mapping &mapping);
+
+} // namespace rankwise::tune
