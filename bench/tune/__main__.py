@@ -4,104 +4,204 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
+import random
 import shutil
+import signal
 import subprocess
 import sys
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import command
 
 from rankwise import whole_files
 from rankwise.errors import RankwiseError
+from rankwise.lab.own_lab import remove_orphans
+from rankwise.lab.state import remove_dead
 from rankwise.scratch import scratch
 from rankwise.site_build import find_mpicc
-from tune import page
-from tune.cases import CASES, MAPPINGS, Case
-from tune.idle import IdleCost, measure_idle
-from tune.runs import Run, beside, launch, loaded
+from tune import own_cost, page, real_faults
+from tune.cases import CASES, Case, Way
+from tune.experiments import experiments
+from tune.faults import Outcome, measure_faults
+from tune.lab_host import LabHost, lab_host
+from tune.others import TOOLS, beside, living
+from tune.results import Results
+from tune.runs import Failed, Host, Run
 
-# Other tools that move processes or interrupts, run as their packages do, in the foreground.
-TOOLS = {"irqbalance": ["irqbalance", "--foreground"], "numad": ["numad", "-l", "7", "-F"]}
 HERE = Path(__file__).parent
+COST, EXPERIMENTS, FAULTS = "own cost", "experiments", "faults"
+_PARTS = [*(case.name for case in CASES), EXPERIMENTS, COST, FAULTS]
+_REAL_FAULTS, _REAL_FAILURES = 12, 3
+# What comes after the rounds.
+_AFTER_S = 360.0
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options."""
     parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="write the page (Markdown)")
     parser.add_argument("--rounds", type=int, default=5, help="of all ways to run each case (default: 5)")
-    parser.add_argument("--seconds", type=float, default=24.0, help="of each run (default: 24)")
+    parser.add_argument("--scale", type=float, default=1.0, help="of each run's seconds (default: 1)")
     parser.add_argument(
-        "--case",
-        action="append",
-        choices=[case.name for case in CASES],
-        help="only this case; may come several times",
+        "--minutes", type=float, default=50.0, help="begin no round that would not end by then (default: 50)"
+    )
+    parser.add_argument("--faults", type=int, default=1000, help="rounds of faults (default: 1000)")
+    parser.add_argument(
+        "--seed", type=int, help="of the order of ways and of faults' moments (default: by the time)"
+    )
+    parser.add_argument(
+        "--case", action="append", choices=_PARTS, help="only this case or part; may come several times"
     )
     parser.add_argument("launcher", nargs="*", help=argparse.SUPPRESS)
 
 
-def build(directory: Path, mpiexec: str) -> tuple[Path, Path, Path]:
+def build(directory: Path, mpiexec: str) -> None:
     """Compile the programs."""
-    programs = []
-    for name, compiler in (
-        ("imbalance", str(find_mpicc(mpiexec))),
-        ("load", "cc"),
-        ("sleepers", str(find_mpicc(mpiexec))),
-    ):
-        programs.append(directory / name)
-        subprocess.run([compiler, "-O2", "-o", programs[-1], HERE / f"{name}.c"], check=True)
-    return programs[0], programs[1], programs[2]
-
-
-def ways(case: Case, tools: dict[str, list[str]]) -> dict[str, tuple[str, bool, list[str] | None]]:
-    """Name: mapping, whether it is tuned, what runs beside it."""
-    found: dict[str, tuple[str, bool, list[str] | None]] = {name: (name, False, None) for name in MAPPINGS}
-    found |= {f"{tool} and the kernel": ("the kernel alone", False, words) for tool, words in tools.items()}
-    return found | {f"rankwise tune, from: {name}": (name, True, None) for name in MAPPINGS}
+    mpicc = str(find_mpicc(mpiexec))
+    for name, compiler in (("imbalance", mpicc), ("feed", mpicc), ("callers", mpicc), ("load", "cc")):
+        subprocess.run([compiler, "-O2", "-o", directory / name, HERE / f"{name}.c"], check=True)
 
 
 def one_round(
-    case: Case, programs: tuple[Path, Path, Path], mpiexec: str, seconds: float, directory: Path,
-    tools: dict[str, list[str]],
-) -> dict[str, Run]:  # fmt: skip
-    """Each way once."""
-    pus = sorted(os.sched_getaffinity(0))[:2]
-    found = {}
-    for number, (name, (mapping, tuned, tool)) in enumerate(ways(case, tools).items()):
-        chosen = MAPPINGS[mapping]
-        target = directory / f"{number}.tune" if tuned else None
-        if target and target.exists():
-            shutil.rmtree(target)
-        with beside(tool), loaded(programs[1], pus[0], case.load):
-            found[name] = launch(
-                case, programs[0], mpiexec, [pus[at] for at in chosen] if chosen else None, seconds, target
-            )
-    return found
+    case: Case, host: Host | LabHost, results: Results, dice: random.Random, say: Callable[[str], None]
+) -> None:
+    """Each way once, in any order; what ended before an interruption is kept."""
+    done: dict[str, Run] = {}
+    results.rounds[case.name].append(done)
+    ways: list[Way] = list(case.ways())
+    dice.shuffle(ways)
+    for way in ways:
+        try:
+            with beside(TOOLS[way.tool] if way.tool else None):
+                run = host.run(case, way, case.seconds * results.scale)
+            done[way.name] = run
+            say(f"  {case.name}: {way.name}: {run.rate():.1f} iterations/s")
+        except Failed as error:
+            results.failed[f"{case.name}, {way.name}: {error}"] += 1
+            say(f"  {case.name}: {way.name}: not counted: {error}")
 
 
 def run(args: argparse.Namespace) -> int:
-    """All cases, in rounds."""
-    if len(os.sched_getaffinity(0)) < 2:
+    """All parts; those of an interrupted benchmark are written as far as they came."""
+    pus = sorted(os.sched_getaffinity(0))[:2]
+    if len(pus) < 2:
         raise RankwiseError("the benchmark needs two processing units", "run it on a machine that has two")
-    mpiexec = (args.launcher or ["mpiexec"])[0]
-    if shutil.which(mpiexec) is None:
-        raise RankwiseError(f"`{mpiexec}` is not on PATH", "name MPICH's mpiexec behind `--`")
-    tools = {name: words for name, words in TOOLS.items() if shutil.which(words[0])}
-    cases = [case for case in CASES if not args.case or case.name in args.case]
+    mpiexec = shutil.which((args.launcher or ["mpiexec"])[0])
+    if mpiexec is None:
+        raise RankwiseError(
+            f"`{(args.launcher or ['mpiexec'])[0]}` is not on PATH", "name MPICH's mpiexec behind `--`"
+        )
+    for name in TOOLS:
+        if already := living(name):
+            raise RankwiseError(
+                f"{name} runs (process {already[0]}): it would be beside all runs",
+                "stop it, and start this again",
+            )
+    began = time.monotonic()
+    seed = int(time.time()) if args.seed is None else args.seed
+    results, dice = Results(seed, args.scale), random.Random(seed)
+    sys.stderr.write(f"seed {seed}\n")
+
+    def say(line: str) -> None:
+        sys.stderr.write(f"{(time.monotonic() - began) / 60:5.1f} min {line}\n")
+        sys.stderr.flush()
+
+    def write() -> None:
+        results.took_s = time.monotonic() - began
+        if args.output:
+            whole_files.write(args.output, page.text(results).encode())
+
+    wanted = set(args.case or _PARTS)
+    remove_dead()
+    remove_orphans()
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    interrupted = False
     with scratch("tune") as directory:
-        programs = build(directory, mpiexec)
-        rounds: dict[str, list[dict[str, Run]]] = {case.name: [] for case in cases}
-        for number in range(args.rounds):
-            for case in cases:
-                rounds[case.name].append(one_round(case, programs, mpiexec, args.seconds, directory, tools))
-                sys.stderr.write(f"round {number + 1} of {args.rounds}: {case.name}\n")
-        idle: IdleCost = measure_idle(programs[2], mpiexec, directory)
-    text = page.text(rounds, args.seconds, idle, sorted(set(TOOLS) - set(tools)))
-    if args.output:
-        whole_files.write(args.output, text.encode())
-    else:
-        sys.stdout.write(text)
-    return 0
+        try:
+            build(directory, mpiexec)
+            for _ in _parts(wanted, args, directory, mpiexec, pus, results, dice, say):
+                write()
+        except KeyboardInterrupt:
+            interrupted = True
+            say("interrupted: what has ended is kept")
+    write()
+    if not args.output:
+        sys.stdout.write(page.text(results))
+    return 130 if interrupted else 0
+
+
+def _parts(
+    wanted: set[str], args: argparse.Namespace, directory: Path, mpiexec: str, pus: list[int], results: Results,
+    dice: random.Random, say: Callable[[str], None],
+) -> Iterator[None]:  # fmt: skip
+    """Do one after the other; yields after each."""
+    attempted = _attempt(results, say)
+    host = Host(directory, mpiexec, directory, pus)
+    cases = [case for case in CASES if case.name in wanted]
+    until = time.monotonic() + 60 * args.minutes - (_AFTER_S if wanted >= {COST, FAULTS} else 0)
+    longest = 0.0
+    for number in range(args.rounds if cases else 0):
+        began = time.monotonic()
+        if number and began + longest > until:
+            say(f"no time for more than {number} rounds")
+            break
+        say(f"round {number + 1} of {args.rounds}")
+        for case in cases:
+            results.rounds.setdefault(case.name, [])
+            with attempted(case.name):
+                if case.messages:
+                    with lab_host(directory, mpiexec, directory) as lab:
+                        one_round(case, lab, results, dice, say)
+                else:
+                    one_round(case, host, results, dice, say)
+            yield
+        longest = max(longest, time.monotonic() - began)
+    if EXPERIMENTS in wanted:
+        say("simulated nodes")
+        with attempted(EXPERIMENTS):
+            results.experiments = experiments()
+        yield
+    if COST in wanted:
+        say("own cost")
+        with attempted(COST):
+            results.own_cost = own_cost.measure(directory, mpiexec, directory)
+        yield
+    if FAULTS in wanted:
+        say("faults")
+        results.real_faults = real_faults.RealFaults()
+        for number in range(min(_REAL_FAULTS, args.faults)):
+            if number - results.real_faults.rounds >= _REAL_FAILURES:
+                break
+            with attempted("`rankwise tune` killed"):
+                real_faults.one_round(
+                    directory, mpiexec, directory, pus, number % 2 == 1, dice, results.real_faults
+                )
+        results.faults = Outcome()
+        with (
+            attempted(FAULTS),
+            scratch("tune-faults", "/dev/shm" if Path("/dev/shm").is_dir() else None) as memory,
+        ):
+            measure_faults(args.faults, memory, results.seed, results.faults)
+        yield
+
+
+def _attempt(
+    results: Results, say: Callable[[str], None]
+) -> Callable[[str], contextlib.AbstractContextManager[None]]:
+    """A part that fails is named on the page, and the others go on."""
+
+    @contextlib.contextmanager
+    def attempted(name: str) -> Iterator[None]:
+        try:
+            yield
+        except (Failed, RankwiseError, OSError, subprocess.SubprocessError, AssertionError) as error:
+            results.failed[f"{name}: {error}"] += 1
+            say(f"{name}: not counted: {error}")
+
+    return attempted
 
 
 if __name__ == "__main__":

@@ -49,15 +49,19 @@ class Outcome:
 
     Attributes:
         rounds: By fault.
+        moved: Rounds in which masks were changed at the moment of the fault.
         threads: Looked at after the rounds, those that were born and died not counted twice.
         wrong: Of these, with a mask that they should not have.
+        outside: Masks changed from outside that stayed, and that were given what the thread had before that.
         restored_s: Of each round in which the tuner alone was killed, from the signal to the last mask.
         ended_s: Of the same, from the signal until the kernel had ended the tuner, which needs a core for that.
     """
 
     rounds: Counter[str] = field(default_factory=Counter)
+    moved: int = 0
     threads: int = 0
     wrong: int = 0
+    outside: list[int] = field(default_factory=lambda: [0, 0])
     restored_s: list[float] = field(default_factory=list)
     ended_s: list[float] = field(default_factory=list)
 
@@ -165,6 +169,7 @@ def _one_round(
         time.sleep(dice.uniform(0, 0.003))
     elif fault == "tuner and guard killed":
         os.kill(guard, signal.SIGKILL)
+    moved = ranks.wrong(changed)[1] > 0
     began = time.monotonic()
     driver.kill()
     killed = time.monotonic()
@@ -174,14 +179,18 @@ def _one_round(
     threads, wrong = ranks.wrong(changed)
     into.threads += threads
     into.wrong += wrong
+    into.moved += moved
+    if changed is not None:
+        with contextlib.suppress(ProcessLookupError):
+            into.outside[frozenset(os.sched_getaffinity(changed)) != OUTSIDE] += 1
     into.rounds[fault] += 1
     if ended is not None and fault == "tuner killed":
         into.restored_s.append(ended - began)
         into.ended_s.append(killed - began)
 
 
-def measure_faults(rounds: int, directory: Path, seed: int = 31) -> Outcome:
-    """Run rounds of each fault in turn."""
+def measure_faults(rounds: int, directory: Path, seed: int, outcome: Outcome) -> None:
+    """Run rounds of each fault in turn; `outcome` holds what came out of those that ended."""
     dice = random.Random(seed)
     program = tune_driver.program(tune_driver.FAST)
     threads = directory / "many_threads"
@@ -189,18 +198,17 @@ def measure_faults(rounds: int, directory: Path, seed: int = 31) -> Outcome:
     subprocess.run(["cc", "-D_GNU_SOURCE", "-O1", "-pthread", source, "-o", threads], check=True)
     folder = directory / "faults"
     folder.mkdir(exist_ok=True)
-    outcome, ranks = Outcome(), Ranks(threads)
+    ranks = Ranks(threads)
     try:
         for number in range(rounds):
             ranks.renew()
             with _foremost():
                 _one_round(ranks, FAULTS[number % len(FAULTS)], program, folder, dice, outcome)
-            if sys.stderr.isatty():
-                sys.stderr.write(f"\rround {number + 1} of {rounds}: {outcome.wrong} wrong masks")
+            if (number + 1) % 100 == 0:
+                sys.stderr.write(f"faults: {number + 1} of {rounds} rounds, {outcome.wrong} wrong masks\n")
     finally:
         for number in range(len(HOMES)):
             ranks.end(number)
-    return outcome
 
 
 def text(outcome: Outcome) -> str:
@@ -210,16 +218,31 @@ def text(outcome: Outcome) -> str:
         "|---|---|",
         *(f"| {fault} | {count} |" for fault, count in outcome.rounds.items()),
     ]
-    lived = f"Of {outcome.threads} threads that lived after {outcome.rounds.total()} rounds,"
-    lines += ["", f"{lived} {outcome.wrong} had a wrong mask."]
+    lines += [
+        "",
+        f"In {outcome.moved} of {outcome.rounds.total()} rounds masks were changed when it came. Of "
+        f"{outcome.threads} threads "
+        f"that lived after the rounds, {outcome.wrong} had a wrong mask.",
+    ]
+    if sum(outcome.outside):
+        stayed, lost = outcome.outside
+        lines.append(
+            f"Of {stayed + lost} masks that were changed from outside during a change, {stayed} stayed, and "
+            f"{lost} became what "
+            "the thread had at the beginning: the tuner had moved that thread again after that."
+        )
     if outcome.restored_s:
         after, ended = (
             f"{1e3 * statistics.median(times):.1f} ms (median of {len(times)} rounds, {1e3 * max(times):.1f} at most)"
             for times in (outcome.restored_s, outcome.ended_s)
         )
-        lines.append(f"Where the tuner alone was killed, all masks were back after {after},")
+        lines.append(f"Where the tuner alone was killed, all masks were back {after} after the signal,")
         lines.append(
-            f"while the ranks computed on all cores. To end the tuner took the kernel {ended} of that."
+            f"while the ranks computed on all cores; of that, the kernel took {ended} to end the tuner."
+        )
+    if os.geteuid() == 0:
+        lines.append(
+            "The guard of root comes before all ranks (SCHED_RR); one of an ordinary user may wait for a core."
         )
     return "\n".join(lines) + "\n"
 
@@ -237,7 +260,8 @@ def run(args: argparse.Namespace) -> int:
         raise RankwiseError("the faults need processing units 0 and 1", "run it on a machine that has both")
     # As `rankwise tune` has its state: in memory.
     with scratch("tune-faults", "/dev/shm" if Path("/dev/shm").is_dir() else None) as directory:
-        outcome = measure_faults(args.rounds, directory, args.seed)
+        outcome = Outcome()
+        measure_faults(args.rounds, directory, args.seed, outcome)
     sys.stdout.write(text(outcome))
     return 1 if outcome.wrong else 0
 

@@ -8,26 +8,10 @@
  * ITERATIONS` ten times a second, MOMENT being CLOCK_MONOTONIC.
  */
 #include <mpi.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
-static double moment(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
-/* Some 10 us a unit; the value is used, so that no compiler leaves the work out. */
-static uint64_t compute(long units, uint64_t state) {
-    for (long step = 0; step < units * 4000; step++) {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-    }
-    return state;
-}
+#include "compute.h"
 
 int main(int argc, char **argv) {
     MPI_Init(&argc, &argv);
@@ -60,6 +44,7 @@ int main(int argc, char **argv) {
         MPI_Bcast(&elapsed, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
         if (rank == 0 && now - said >= 0.1) {
             printf("%.6f %ld\n", now, iterations + 1);
+            fflush(stdout);
             said = now;
         }
     }

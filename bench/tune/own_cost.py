@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What the tuner itself takes while it watches many ranks that call MPI."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from rankwise.errors import RankwiseError
+from rankwise.tune import control, directories
+from tune.runs import Failed, processor_s, tuners_of
+
+RANKS, WINDOWS, WINDOW_S, STARTS = 64, 6, 4.0, 7
+_FOUND_S = 20.0
+
+
+@dataclass(frozen=True)
+class OwnCost:
+    """Of the tuner and its guard.
+
+    Attributes:
+        ranks: That the tuner says it has found.
+        core_share: Processor time by time, of each window.
+        memory_bytes: Proportional set size of both together.
+        waiting_bytes: The same of the command `rankwise tune`, which waits for the job.
+        waiting_share: Processor time by time of that command.
+        start_s: From the launch of `rankwise tune --pid` to the first event that the tuner writes, of each launch.
+        calls_per_s: MPI calls or iterations a second of all ranks, as the tuner says, and which.
+    """
+
+    ranks: int
+    core_share: list[float]
+    memory_bytes: int
+    waiting_bytes: int
+    waiting_share: float
+    start_s: list[float]
+    calls_per_s: tuple[float, str] | None
+
+
+def _memory_bytes(pid: int) -> int:
+    rows = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
+    return next(int(row.split()[1]) * 1024 for row in rows if row.startswith("Pss:"))
+
+
+def start_s(target: Path) -> float:
+    """Of a tuner for a process that sleeps, whose output directory is new."""
+    sleeper = subprocess.Popen(["sleep", "60"])
+    began = time.monotonic()
+    tuner = subprocess.Popen(
+        ["rankwise", "tune", "-o", target, "--pid", str(sleeper.pid)],
+        stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    try:
+        events = target / "events.jsonl"
+        while not (events.exists() and events.stat().st_size):
+            if time.monotonic() > began + 10 or tuner.poll() is not None:
+                raise Failed("a tuner did not start within 10 s")
+            time.sleep(0.001)
+        return time.monotonic() - began
+    finally:
+        tuner.send_signal(signal.SIGINT)
+        tuner.wait()
+        sleeper.kill()
+        sleeper.wait()
+
+
+def _until(found: Callable[[], bool], job: subprocess.Popen[bytes], what: str) -> None:
+    until = time.monotonic() + _FOUND_S
+    while not found():
+        if time.monotonic() > until or job.poll() is not None:
+            raise Failed(what)
+        time.sleep(0.2)
+
+
+def measure(programs: Path, mpiexec: str, directory: Path) -> OwnCost:
+    """Run many ranks under the tuner and look at it from outside.
+
+    Raises:
+        Failed: It did not find them, or did not start.
+    """
+    seconds = _FOUND_S + WINDOWS * WINDOW_S + 5
+    line = [mpiexec, "-bind-to", "none", "-n", str(RANKS), str(programs / "callers"), str(seconds)]
+    job = subprocess.Popen(
+        ["rankwise", "tune", "--force", "-o", directory / "many.tune", "--", *line],
+        stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    try:
+        socket = directories.user_directory() / str(job.pid) / directories.SOCKET
+
+        def all_found() -> bool:
+            try:
+                return control.status_of(socket).ranks == RANKS
+            except RankwiseError:
+                return False
+
+        _until(all_found, job, f"the tuner did not find {RANKS} ranks")
+        tuners = tuners_of(job.pid)
+        shares = []
+        waited, began = processor_s(job.pid), time.monotonic()
+        for _ in range(WINDOWS):
+            before, at = sum(map(processor_s, tuners)), time.monotonic()
+            time.sleep(WINDOW_S)
+            shares.append((sum(map(processor_s, tuners)) - before) / (time.monotonic() - at))
+        waiting = (processor_s(job.pid) - waited) / (time.monotonic() - began)
+        memory, waiting_bytes = sum(map(_memory_bytes, tuners)), _memory_bytes(job.pid)
+        status = control.status_of(socket)
+        rates = [(group.rate_per_s, group.rate_of or "") for group in status.groups if group.rate_per_s]
+    finally:
+        job.send_signal(signal.SIGTERM)
+        job.wait()
+    starts = [start_s(directory / f"start{number}.tune") for number in range(STARTS)]
+    return OwnCost(status.ranks, shares, memory, waiting_bytes, waiting, starts, rates[0] if rates else None)

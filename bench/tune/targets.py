@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What tuning is to reach, and whether it did."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Iterator
+
+from tune.cases import CASES, Case, Way
+from tune.results import Results, best_and_worst, cell, middle_of, ratios
+
+Row = tuple[str, str, str]
+
+
+def _row(target: str, values: list[float], is_met: Callable[[float], bool], text: str, unit: str = "") -> Row:
+    """By the median; where not all of the interval agrees, that is said."""
+    if not values:
+        return target, "-", "not measured"
+    middle = middle_of(values)
+    met = is_met(middle.value)
+    agree = {is_met(end) for end in (middle.low, middle.high)} == {met}
+    verdict = ("met" if met else "missed") + ("" if agree else ", by the median only")
+    return target, cell(values, text, unit), verdict
+
+
+def rows(results: Results) -> Iterator[Row]:
+    """Target, measured, met or missed."""
+    for case in CASES:
+        if results.rounds.get(case.name):
+            yield from _of_case(case, results)
+    for experiment in results.experiments:
+        yield (
+            f"{experiment.name}, simulated: faster than without",
+            f"{experiment.gain - 1:+.1%}, the paper's mapping {experiment.best_gain - 1:+.1%}",
+            "met" if experiment.gain > 1 else "missed",
+        )
+    yield from _of_cost(results)
+    yield from _of_faults(results)
+
+
+def _of_case(case: Case, results: Results) -> Iterator[Row]:
+    rounds = results.rounds[case.name]
+    found = best_and_worst(case, rounds)
+    if found is None:
+        return
+    best, worst = found
+    seconds = case.seconds * results.scale
+    if case.phase_s:
+        for name in case.tuned_from:
+            way = Way(name, tuned=True).name
+            values = ratios(rounds, way, best)
+            yield _row(
+                f"{case.name}, from `{name}`: above the best static mapping", values, lambda r: r > 1, ".3f"
+            )
+        return
+    if worst != best:
+        way = Way(worst, tuned=True).name
+        values = ratios(rounds, way, best, seconds * 2 / 3)
+        yield _row(
+            f"{case.name}, from the worst mapping: at least 0.95 of the best, in the last third",
+            values, lambda r: r >= 0.95, ".3f",
+        )  # fmt: skip
+    way = Way(best, tuned=True).name
+    values = [1 - ratio for ratio in ratios(rounds, way, best)]
+    yield _row(
+        f"{case.name}, from the best mapping: a loss below 1 %", values, lambda loss: loss < 0.01, ".1%"
+    )
+
+
+def _of_cost(results: Results) -> Iterator[Row]:
+    cost = results.own_cost
+    if cost is None:
+        yield "own cost", "-", "not measured"
+        return
+    yield _row(
+        f"{cost.ranks} ranks that call MPI: below 0.5 % of a core",
+        cost.core_share,
+        lambda s: s < 0.005,
+        ".2%",
+    )
+    total = (cost.memory_bytes + cost.waiting_bytes) / 1e6
+    yield (
+        "memory below 30 MB, tuner and guard",
+        f"{cost.memory_bytes / 1e6:.1f} MB",
+        "met" if cost.memory_bytes < 30e6 else "missed",
+    )
+    yield (
+        "the same with the command that waits for the job",
+        f"{total:.1f} MB",
+        "met" if total < 30 else "missed",
+    )
+    yield _row("start below 200 ms", [1e3 * each for each in cost.start_s], lambda ms: ms < 200, ".0f", " ms")
+
+
+def _of_faults(results: Results) -> Iterator[Row]:
+    if (real := results.real_faults) is not None and real.rounds:
+        yield (
+            "`rankwise tune` killed in a trial: no thread with a wrong mask",
+            f"{real.wrong} of {real.threads} threads in {real.rounds} rounds",
+            "met" if not real.wrong else "missed",
+        )
+        if real.restored_s:
+            yield _restored("the same: masks back within 50 ms of SIGKILL", real.restored_s)
+    faults = results.faults
+    if faults is None or not faults.rounds:
+        yield "faults", "-", "not measured"
+        return
+    yield (
+        "faults, 1 000 rounds: no thread with a wrong mask",
+        f"{faults.wrong} of {faults.threads} threads in {faults.rounds.total()} rounds",
+        ("met" if not faults.wrong else "missed")
+        + (", fewer rounds" if faults.rounds.total() < 1000 else ""),
+    )
+    if faults.restored_s:
+        yield _restored("faults: masks back within 50 ms of SIGKILL", faults.restored_s)
+
+
+def _restored(target: str, times: list[float]) -> Row:
+    late = sum(time > 0.05 for time in times)
+    return (
+        target,
+        f"median {1e3 * statistics.median(times):.1f} ms, {1e3 * max(times):.1f} at most, "
+        f"{late} of {len(times)} later",
+        "met" if not late else "missed",
+    )
