@@ -9,7 +9,7 @@ PEERS ?=
 # How many tests run at once.
 WORKERS ?= 2
 
-.PHONY: accuracy bench-measure bench-place bench-record bench-replay bench-tune demo demo-short test test-all transcripts lint clean dev
+.PHONY: accuracy bench-measure bench-place bench-record bench-replay bench-tune demo demo-short docs test test-all transcripts lint clean dev
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
@@ -60,7 +60,7 @@ bench-place: $(VENV)/.installed
 	$(BIN)/python bench/place.py
 
 bench-tune: $(VENV)/.demo
-	cd bench && PATH=$(BIN):$$PATH $(BIN)/python -m tune -o ../docs/tuning.md -- mpiexec
+	cd bench && PATH=$(BIN):$$PATH $(BIN)/python -m tune -o ../docs/internals/tuning.md -- mpiexec
 
 # Predictions against runs, with both MPIs: docs/accuracy.md and what README says of it. On a machine with nothing else to
 # do, some hours; what was interrupted goes on from build/validation. COMMIT=... runs programs held out since then too.
@@ -84,6 +84,14 @@ lint: $(VENV)/.lint
 	    -Dnanobind_DIR=$$($(BIN)/python -m nanobind --cmake_dir)
 	@$(BIN)/ninja -C build/lint --quiet rankwise_record_calls
 	$(BIN)/python .ci/clang_tidy.py build/lint
+
+$(VENV)/.docs: $(VENV)/bin/python constraints.txt
+	$(PIP) install --quiet -c constraints.txt mkdocs-material
+	@touch $@
+
+docs: $(VENV)/.docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
+	@echo build/docs/index.html
 
 # For work on Rankwise: Python files are used in place, C and C++ are rebuilt by running this again.
 dev: $(VENV)/bin/python

@@ -21,7 +21,7 @@ from rankwise.cli import main
 TOP = Path(__file__).resolve().parent.parent
 TRANSCRIPTS = TOP / "tests" / "transcripts"
 KEPT = TOP / "tests" / "lab" / "validated" / "mpich.mg.16.20mbit"
-DOCUMENTS = [TOP / "README.md", *sorted((TOP / "docs").glob("*.md"))]
+DOCUMENTS = [TOP / "README.md", *sorted((TOP / "docs").rglob("*.md"))]
 # How far a search comes depends on the machine.
 MASKED = [
     re.compile(r"(?<=decided by replayed ones: )[\d.]+%"),

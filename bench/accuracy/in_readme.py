@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Put the sentences of docs/accuracy.md into README.md, between its two marks; a test keeps both the same."""
+"""Put one line of docs/accuracy.md into README.md, between its two marks; a test keeps both the same."""
 
+import re
 from itertools import takewhile
 from pathlib import Path
 
@@ -8,18 +9,25 @@ TOP = Path(__file__).parents[2]
 BEGIN, END = "<!-- accuracy: bench/accuracy/in_readme.py -->\n", "<!-- /accuracy -->\n"
 
 
-def sentences(page: str) -> str:
+def sentences(page: str) -> list[str]:
     """The list at the beginning of the page on accuracy: programs held out first, or that there are none yet."""
     lines = page.split("In short:\n\n", 1)[1].splitlines()
-    return "".join(line + "\n" for line in takewhile(lambda line: line.startswith("* "), lines))
+    return [line[2:] for line in takewhile(lambda line: line.startswith("* "), lines)]
 
 
-def with_sentences(readme: str, page: str) -> str:
+def line(page: str) -> str:
+    """Order and errors of the first of them, without what stands in brackets."""
+    first = re.sub(r" \([^)]*\)", "", sentences(page)[0])
+    said = first.partition("Held out: ")[2] or first
+    return said.partition(";")[0].rstrip(".") + ".\n"
+
+
+def with_line(readme: str, page: str) -> str:
     """README with what the page says."""
     before, rest = readme.split(BEGIN, 1)
-    return before + BEGIN + sentences(page) + END + rest.split(END, 1)[1]
+    return before + BEGIN + line(page) + END + rest.split(END, 1)[1]
 
 
 if __name__ == "__main__":
     path = TOP / "README.md"
-    path.write_text(with_sentences(path.read_text(), (TOP / "docs" / "accuracy.md").read_text()))
+    path.write_text(with_line(path.read_text(), (TOP / "docs" / "accuracy.md").read_text()))

@@ -24,9 +24,13 @@ RESULTS = ".json.gz"
 _PAGE = """{mark}
 # Accuracy
 
-Is a placement that is predicted to be faster really faster, and by how much? Programs were recorded once, all their
-placements were predicted from that, then each was run. Nothing is set for single programs, and every run that the lab
-lets count is here. *Held out* are programs to which no number, no rule and no choice of Rankwise was ever fitted.
+Rankwise predicts that a placement is faster: is it, and by as much? Programs were recorded once. All their placements
+were predicted from that recording, and then run. Nothing was set for a single program. Every run that the
+[lab](lab.md) lets count is here.
+
+*Held out* programs had no part in the making of Rankwise: no number, no rule and no choice was fitted to them. Only
+their errors say what to expect of your program. *Development* programs were looked at while the model was made.
+
 In short:
 
 {sentences}
@@ -35,36 +39,52 @@ In short:
 
 {overview}
 
-**Bold** is what Rankwise misses of what is aimed at. SimGrid and the plain replay apart, all know how long the recorded
-run took: its placement is in no error and in no interval, only in pairs and gains.
+**Bold** is what misses its aim. A case is a program with one number of ranks at one rate of the network.
 
-* *in order*: of the pairs of placements of a case (a program with one number of ranks at one rate) whose measured
-  intervals do not overlap (three runs or more), those whose faster one was predicted to be faster.
-* *error*: predicted over measured, less 1. *in interval*: measured medians inside the predicted interval; *width*: of
-  that, the upper end over the lower one, less 1, in the median.
-* *gains*: what the optimised placement saves over blocked, cyclic and worst, as a part of their time, predicted within
-  5 points. *slower*: optimised placements slower than blocked, by the intervals of both times.
-* *Rankwise*: what users read, anchored at the recorded run's time ([predict.md](predict.md)). *plain replay*: the same
-  without that. *network bytes*: the recorded time, and the difference in bytes between nodes at the rate of all
-  interfaces together. *SimGrid*: its replay (`smpirun -replay`) of the same schedule with the same machine file.
+| column | meaning |
+|---|---|
+| in order | of the pairs whose measured intervals do not overlap: how often was the faster one predicted as such |
+| median error, worst | predicted time / measured time - 1 |
+| in interval | how often the measured median lies in the predicted interval |
+| width | upper end / lower end - 1 of that interval, in the median |
+| gains | what `optimised` saves over blocked, cyclic and worst: how often was that predicted within 5 points |
+| slower | optimised placements that were slower than blocked |
+
+| row | meaning |
+|---|---|
+| Rankwise | what `rankwise predict` says, anchored at the recorded run ([predict](predict.md#how-sure-is-it)) |
+| plain replay | the same without the anchor |
+| network bytes | the recorded time, and the difference in bytes between nodes, divided by the rate of all interfaces |
+| SimGrid | its replay (`smpirun -replay`) of the same schedule with the same machine file |
+
+Rankwise and *network bytes* know how long the recorded run took. So the recorded placement counts in pairs and gains,
+but not in errors and intervals.
 
 ![Predicted against measured times, {panels}; the grey band is within 15 %]({figure})
 
+## On real clusters
+
+Three real clusters have published times. [Studies](studies.md#how-the-three-real-clusters-came-out) says how well
+these are predicted.
+
 ## How it was measured
 
-In a [lab](lab.md) the machine is measured by microbenchmarks alone and its file frozen. Then, program by program, it is
-run once blocked with a trace, all placements are predicted, and each is run in turn. Runs that the lab does not call
-valid, or during which others used the machine, count nowhere. Times are from the last rank's end of `MPI_Init` to the
-last one's call of `MPI_Finalize`, medians with intervals from order statistics. `optimised` is what `rankwise place`
-finds with this file, `worst` the slowest that its search predicts, `random` ones are permutations by seed.
+1. The machine is measured by microbenchmarks alone. Its file is not changed any more.
+2. Each program runs once with a trace, dealt blocked. All its placements are predicted.
+3. Each placement is run in turn.
+
+Runs count nowhere if the lab does not call them [valid](lab.md#is-a-run-valid), or if others used the machine. A time
+is from the last rank's end of `MPI_Init` to the last rank's call of `MPI_Finalize`. Of several runs it is the median.
+`optimised` is what `rankwise place` finds, `worst` is the slowest placement that its search predicts, `random` ones
+are permutations.
 
 {validations}
 
 {remarks}
 
-Each time, interval and prediction is in [{results}]({results}), a list of `ValidationResult`
-(bench/accuracy/result.py), and all that this page is made of. To repeat it in bench/, on a machine with
-nothing else to do:
+All times, intervals and predictions are in [{results}]({results}), a list of `ValidationResult`
+(bench/accuracy/result.py). This page is made of nothing else. To repeat it in bench/, on a machine with nothing else
+to do:
 
     python -m accuracy --state development -- mpiexec
     python -m accuracy --programs accuracy/held_out.toml --frozen COMMIT --state held -- mpiexec
@@ -72,14 +92,14 @@ nothing else to do:
 
 ## Programs
 
-*network's share*: the part of the recorded run in which the busiest interface transfers. *measured*: medians of the
+*network's share*: how much of the recorded run the busiest interface transfers. *measured*: the medians of the
 fastest and of the slowest placement.
 
 {programs}
 
 ## What missed
 
-Causes that are known: [where-it-misses.md](where-it-misses.md).
+[Why predictions miss](internals/where-it-misses.md), as far as it is known.
 
 {missed}
 

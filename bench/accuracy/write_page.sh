@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# `write_page.sh BIN [COMMIT]`: docs/accuracy.md from runs of both MPIs, then the sentences in README.md. Programs held
+# `write_page.sh BIN [COMMIT]`: docs/accuracy.md from runs of both MPIs, then the line in README.md. Programs held
 # out are run if COMMIT is named, before which none of them was ever run against a prediction; theirs are Debian's Open MPI
 # and BIN's MPICH. RANKWISE_WINDOW is the time for each validation, after which no run is begun; said again, it goes on.
 # RANKWISE_STATE is where they are kept. Some hours; nothing else may run meanwhile.

@@ -23,15 +23,14 @@ _ON_COMPUTING, _ON_RECEIVER = CONFIGURATIONS
 
 _INTRODUCTION = """# The interrupt core
 
-With TCP one core of a node does the part of the protocol that no rank does: which rank shares that core? This page
-is written by `python -m interrupts` (bench/), as it came out: real TCP between two nodes of a [lab](lab.md), whose
-second node receives on one core, then on the other (receive packet steering), everything else being equal.
+With TCP, one core of a node does the part of the protocol that no rank does. What does the rank lose that runs on
+this core? `python -m interrupts` (bench/) wrote this page. It runs real TCP between two nodes of a [lab](../lab.md).
+The second node receives on one core, then on the other (receive packet steering). Nothing else changes.
 
-Two nodes of two cores, 10gbit, so that cores are the limit: ranks 0 and 1 of the first node send, rank 3 of the second
-receives, rank 2 beside it computes. {pus}
-Two ranks that exchange messages and have a processor each look for them all the time; others sleep between looks.
-{runs} launches with each core on {mpi}; medians, and in brackets intervals that hold {sure:.0%}. Kernel {kernel},
-Rankwise {version}.
+There are two nodes of two cores, at 10gbit, so that cores are the limit. Ranks 0 and 1 of the first node send. Rank 3
+of the second node receives. Rank 2 beside it computes. {pus} Two ranks that exchange messages and have a processor
+each look for them all the time. Others sleep between looks. There were {runs} launches with each core, on {mpi}.
+Numbers are medians; in brackets are intervals that hold {sure:.0%}. Kernel {kernel}, Rankwise {version}.
 """
 
 _SHARED = "Ranks 1 and 3 share a processor of this machine, ranks 0 and 2 the other one."
@@ -39,52 +38,52 @@ _OWN = "Each has a processor of its own."
 
 _SUFFERS = """## Who suffers
 
-The part of its speed alone that rank 2 keeps while rank 1 streams to rank 3, with the interrupt core its own, and that
-of rank 3; *kept* is the one over the other: what that core's work leaves it. *predicted*: `rankwise predict` with a
-machine file measured in this lab and an interrupt core that takes {per_message} a message and {per_byte} ns a byte.
-These two come from the rows of 8, 1024 and 65536 bytes; nothing was fitted to the others.
+Rank 1 streams to rank 3 meanwhile. How much of its speed does rank 2 keep, if the interrupt core is its own, and if
+it is rank 3's? *kept* is the first divided by the second: what the interrupt core's work leaves. *predicted* is
+`rankwise predict` with a machine file measured in this lab and an interrupt core that takes {per_message} a message
+and {per_byte} ns a byte. These two numbers come from the rows of 8, 1024 and 65536 bytes. Nothing was fitted to the
+other rows.
 """
 
 _CORES = """## Latency and bandwidth
 
-Half a round trip of rank 3 with ranks 0 and 1, and the stream from each, with the interrupt core that of rank 2
-(*beside* the receiver) and its own (*on* it).
+Half a round trip of rank 3 with ranks 0 and 1, and the stream from each. The interrupt core is rank 2's (*beside* the
+receiver) or rank 3's own (*on* it).
 """
 
 _BY_CORE = """## Interrupts by core
 
-From one recorded launch each (`rankwise lab run --record`): what the kernel counted on each processor, for each message
-that crossed. *interrupts* bring packets to the processor that takes them in; where a packet is there already it needs
-none, and several that come at once need one. *packets* are all that it took in: those of the switch are among them,
-which is kept off the interrupt core here. Both nodes receive on one processor.
+What the kernel counted on each processor for each message between the nodes, in one recorded launch each (`rankwise
+lab run --record`). *interrupts* bring packets to the processor that takes them in. A packet that is there already
+needs none, and several at once need one. *packets* are all that it took in, also those of the switch, which does not
+run on the interrupt core. Both nodes receive on one processor.
 """
 
 _CLAIMS = """## Beside what was published
 
 Narayanaswamy, Balaji and Feng, *An Analysis of 10-Gigabit Ethernet Protocol Stacks in Multicore Environments* (2007):
-two nodes of two dual-core processors, each core the receiver in turn. *here*: the two cores there are; *apart* is what
-has intervals that do not overlap.
+two nodes of two dual-core processors, each core the receiver in turn. *here* has two cores. *apart* means that
+intervals do not overlap.
 """
 
 _LIMITS = """## What two processors can show
 
-* **Who suffers** needs no more: the rank that computes on the interrupt core, and not the one beside it.
-* **How much** goes by how many messages come a second. Overheads in the machine file are those of a C program's
-  messages in bursts; these ranks are Python, which the schedule that is predicted does not have: where it sends more
-  than they do, the core is predicted to lose more. That nothing else makes the difference was not shown.
-* **Costs are this experiment's**, not those of `rankwise measure`, which looks for the interrupt core outside of labs
-  only: nodes of a lab share one kernel, whose counters tell them not apart. That they hold is said by the sizes that
-  nothing was fitted to.
-* **Cost a byte.** Frames are handed over one by one here, as from a cable (segmentation offload is off), but by
-  reference; from a real interface they take a copy. Costs a message are those of this kernel on these cores.
+* **Who suffers** can be shown: the rank that computes on the interrupt core, and not the one beside it.
+* **How much** depends on the messages a second. The machine file has the overheads of a C program's messages in
+  bursts. These ranks are Python and send less, so the prediction lets the core lose more. Whether that is the only
+  reason was not shown.
+* **The costs** are from this experiment, and not from `rankwise measure`: it looks for the interrupt core outside of
+  labs only, because nodes of a lab share one kernel. The sizes to which nothing was fitted say whether the costs
+  hold.
+* **Cost a byte.** Frames are handed over one by one, as from a cable, but without a copy. A real interface takes one.
 * **The other socket** (S-lat, S-bw: cores that share no cache with the interrupt core) is not there.
-* **Latency** can be told with rank 0 alone: ranks that share a processor sleep while they wait. *Beside* the receiver
-  is where the sender is, which need not wake the other processor; that is a reason which a cluster does not have.
-* **Bandwidth** (S-bw: beside is faster, because both work at once): sender, receiver and protocol share two processors
-  here, so two of them always share one, and beside the receiver it is the sender who pays. This claim cannot be shown
-  here; where the last column is empty the intervals overlap.
-* **More or less than 1** beside the interrupt core: virtual processors are not always equally fast, and two of them may
-  be threads of one core.
+* **Latency** can be told with rank 0 alone, because ranks that share a processor sleep while they wait. The sender is
+  *beside* the receiver, so it need not wake the other processor. A cluster does not have this reason.
+* **Bandwidth** (S-bw: beside is faster, because both work at once) cannot be shown here. Sender, receiver and
+  protocol share two processors, so two of them always share one. Where the last column is empty the intervals
+  overlap.
+* **More or less than 1** beside the interrupt core: virtual processors are not always equally fast, and two of them
+  may be threads of one core.
 """
 
 

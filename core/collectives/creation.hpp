@@ -12,7 +12,7 @@ namespace rankwise::collectives {
 /// @brief The collectives that all ranks of a communicator go through, one after the other, when another one
 /// is made of it; `rank` and `size` are left to the caller.
 ///
-/// What each library does, and what is left out, is in docs/collectives.md.
+/// What each library does, and what is left out, is in docs/internals/collectives.md.
 /// @param[in] function of MPI, as `MPI_Comm_split`
 /// @param[in] reorder  the argument of that name
 /// @return none if it is not known of this function

@@ -136,7 +136,7 @@ const Algorithm &find_algorithm(Collective collective, std::string_view name) {
     if (found == std::end(table)) {
         throw Error("no algorithm `" + std::string(name) + "` for `" +
                         std::string(collective_name(collective)) + "`",
-                    "see docs/collectives.md for the names");
+                    "see docs/internals/collectives.md for the names");
     }
     return *found;
 }

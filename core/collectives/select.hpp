@@ -19,7 +19,7 @@ enum class Library : std::uint8_t {
 
 /// @brief The algorithm a library takes by default for an operation of these sizes.
 ///
-/// What is modelled of each library, and what is not, is in docs/collectives.md.
+/// What is modelled of each library, and what is not, is in docs/internals/collectives.md.
 /// @pre operation.collective is not a neighbourhood collective: those have no algorithm but direct messages
 const Algorithm &select(Library library, const Operation &operation);
 

@@ -18,8 +18,8 @@ def script():
 
 def test_readme_and_the_page_on_accuracy_agree():
     readme, page = (mpis.TOP / "README.md").read_text(), (mpis.TOP / "docs" / "accuracy.md").read_text()
-    assert script().with_sentences(readme, page) == readme, f"run `python {SCRIPT}`"
-    assert script().sentences(page).startswith("* Held out")
+    assert script().with_line(readme, page) == readme, f"run `python {SCRIPT}`"
+    assert script().sentences(page)[0].startswith("Held out")
 
 
 def test_the_page_is_what_its_results_give_and_can_be_read_at_one_go():
@@ -30,10 +30,13 @@ def test_the_page_is_what_its_results_give_and_can_be_read_at_one_go():
     assert [each.name for each in docs.glob("accuracy*.svg")] == ["accuracy.svg"]
 
 
-def test_sentences_are_replaced_and_nothing_else():
+def test_the_line_is_replaced_and_nothing_else():
     found = script()
-    page = "# Accuracy\n\nIn short:\n\n* MPICH: good.\n* Open MPI: bad.\n\n## How\n\n* other\n"
-    readme = f"before\n{found.BEGIN}* old\n{found.END}after\n"
-    expected = f"before\n{found.BEGIN}* MPICH: good.\n* Open MPI: bad.\n{found.END}after\n"
-    assert found.with_sentences(readme, page) == expected
-    assert found.with_sentences(expected, page) == expected
+    page = (
+        "# Accuracy\n\nIn short:\n\n* Held out (8 programs): 90 % are right (by bytes 80 %). Errors are 3 %, the worst "
+        "+14 %; 93 % fit.\n* Development: bad.\n\n## How\n\n* other\n"
+    )
+    readme = f"before\n{found.BEGIN}old\n{found.END}after\n"
+    expected = f"before\n{found.BEGIN}90 % are right. Errors are 3 %, the worst +14 %.\n{found.END}after\n"
+    assert found.with_line(readme, page) == expected
+    assert found.with_line(expected, page) == expected

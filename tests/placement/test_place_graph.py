@@ -221,7 +221,7 @@ def test_a_square_is_tiled_by_squares():
 @pytest.mark.parametrize(
     ("name", "ranks", "node", "most"),
     [
-        # What the best of the mapping tools reached relative to blocked (docs/place.md), or a box tiling.
+        # What the best of the mapping tools reached relative to blocked (docs/internals/search.md), or a box tiling.
         ("halo3d", 4096, (8, 4, 2), 0.546),
         ("halo3d", 4096, (6, 4, 2), 0.616),
         ("ft", 4096, (8, 4, 2), 1.0),

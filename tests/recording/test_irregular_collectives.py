@@ -34,7 +34,7 @@ def by_pair(sent):
 
 
 def counted(directory):
-    """What the component saw, but for what is known to be in no recording (docs/collectives.md)."""
+    """What the component saw, but for what is known to be in no recording (docs/internals/collectives.md)."""
     for file in directory.iterdir():
         for line in file.read_text().splitlines():
             call, destination, messages, length = line.split()
@@ -58,7 +58,7 @@ def counted(directory):
         for library in OPEN_MPIS
         for chapter in CHAPTERS
         for ranks in (2, 3, 4, 5, 6, 7, 8, 9, 12, 13, 16, 17)
-        if (chapter, ranks) != ("types", 2)  # an empty message more: docs/collectives.md
+        if (chapter, ranks) != ("types", 2)  # an empty message more: docs/internals/collectives.md
     ],
 )
 def test_each_pair_exchanges_what_open_mpi_counts(library, compiled, tmp_path, chapter, ranks):

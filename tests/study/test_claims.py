@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The table of claims: docs/claims.md is what the command writes, and what must come out does."""
+"""The table of claims: docs/internals/claims.md is what the command writes, and what must come out does."""
 
 import re
 from pathlib import Path
@@ -13,7 +13,7 @@ from rankwise.study.request import Request
 from rankwise.study.result import ClaimOutcome
 from rankwise.study.show import markdown
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "claims.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "internals" / "claims.md"
 
 # What of a claim the papers say besides what its first row is of: words of further rows.
 ROWS = {
@@ -72,7 +72,7 @@ def outcome(kind="ordering", reproduced=True, calibration=False):
 
 def test_the_page_is_what_the_command_writes(result):
     assert markdown.render(result) == PAGE.read_text(), (
-        "make it anew: rankwise study claims --markdown docs/claims.md"
+        "make it anew: rankwise study claims --markdown docs/internals/claims.md"
     )
 
 

@@ -86,7 +86,7 @@ def _show(terminal: Terminal, hierarchy: Hierarchy, result: GraphResult) -> None
     terminal.table(["placement", "weight x distance", "", "busiest node"], rows)
     gap = _more(best.cost, result.lower_bound)
     terminal.result(
-        f"\nno placement is below {result.lower_bound:.10g} (docs/place.md): "
+        f"\nno placement is below {result.lower_bound:.10g} (docs/internals/search.md): "
         f"{'the best there is' if best.cost <= result.lower_bound else f'gap {gap}'}"
     )
     known = min(result.placements[:-1], key=lambda each: each.cost)

@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from rankwise.run.binding import Verification
 
 RENUMBERED = (
-    "the launcher cannot deal ranks in this order, so they were renumbered as MPI started (docs/run.md)"
+    "the launcher cannot deal ranks in this order, so they were renumbered as MPI started "
+    "(docs/place-and-run.md)"
 )
 
 

@@ -51,7 +51,7 @@ def emit(placing: Placing) -> Emitted:
         order = host_order(by_host.of_rank, len(by_host.hosts))
         if order is None:
             raise CannotDeal(
-                "ranks of MPICH hang in MPI_Init where they are dealt to hosts in this order (docs/run.md)",
+                "ranks of MPICH hang in MPI_Init where they are dealt to hosts in this order (docs/place-and-run.md)",
                 "use `rankwise run --reorder`, or Open MPI",
             )
         number = {host: at for at, host in enumerate(order)}

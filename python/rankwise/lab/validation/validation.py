@@ -270,7 +270,7 @@ class Validation(ABC):
         return RecordedCase.load(self.state, known, lambda where: self._can_run(lab, case, where))
 
     def _can_run(self, lab: Lab | None, case: Case, placement: Placement) -> bool:
-        """Whether the launcher can do it; some orders of ranks MPICH's cannot (docs/run.md)."""
+        """Whether the launcher can do it; some orders of ranks MPICH's cannot (docs/place-and-run.md)."""
         try:
             self._prepare(lab, case, msgspec.convert(placement_file.to_dict(placement), PlacementFile))
         except RankwiseError:

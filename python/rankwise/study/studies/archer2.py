@@ -27,7 +27,7 @@ UP_TO_BYTES = 64 << 10
 USUAL_RANKS = 512
 """Collectives are predicted on so many at most, unless ranks are asked for."""
 LIBRARIES = ("cray", "mpich")
-"""Whose rules choose the algorithms of collectives (docs/collectives.md)."""
+"""Whose rules choose the algorithms of collectives (docs/internals/collectives.md)."""
 SMALL, LARGE, BY_CRAY, BY_MPICH = (
     "Sendrecv up to 64 KiB",
     "Sendrecv above",

@@ -20,8 +20,8 @@ MODES: tuple[Mode, ...] = ("machine",)
 
 _COLUMNS = ["kind", "target", "reached", "come out", "tested", "not tested", "calibrations", "passes"]
 _NOTE = (
-    "Calibrations are what machine files and cases were made from: they must come out, and do not count. "
-    f"A number comes out within {percent(CLOSE)}."
+    "Calibrations are what machine files and cases were made from. They must come out, and do not count. "
+    f"A number comes out if it is within {percent(CLOSE)}."
 )
 
 
@@ -52,8 +52,8 @@ def run(request: Request) -> StudyResult:
         title="What the papers state, and what Rankwise finds",
         on=sorted({name for result in results for name in result.on}),
         how="predicted",
-        verdict=f"Of {tested} statements that can be tested {reproduced} come out, besides "
-        f"{sum(each.calibrations for each in counted)} figures that the machine files were made from.",
+        verdict=f"{reproduced} of {tested} statements that can be tested come out. "
+        f"{sum(each.calibrations for each in counted)} more are what the machine files were made from.",
         tables=[
             Table("Statements by kind", _COLUMNS, rows, [_NOTE]),
             Table("The papers", ["claims", "paper"], papers),

@@ -1,0 +1,201 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The documentation: its site builds, its links lead somewhere, and it names what the program has."""
+
+import ast
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tarfile
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from rankwise import cli
+from rankwise.cli import failures, lab_validate, main, parsing, record
+from rankwise.findings.catalogue import DEFECTS
+
+TOP = Path(__file__).resolve().parent.parent
+DOCS = TOP / "docs"
+PAGES = sorted(DOCS.rglob("*.md"))
+BESIDE = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "bench/README.md", "formats/machine.md"]
+KEPT = TOP / "tests" / "lab" / "validated" / "mpich.mg.16.20mbit"
+PLACED = ["place", "app.rw", "-m", "lab.machine.toml", "--budget", "0.2s", "--replays", "0", "-q"]
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    """The site, built with warnings as errors: pages missing in the navigation, dead links and anchors are some."""
+    built = tmp_path_factory.mktemp("site")
+    done = subprocess.run(
+        [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", built],
+        cwd=TOP,
+        env={**os.environ, "NO_MKDOCS_2_WARNING": "1"},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr
+    return built
+
+
+class _Loaded(HTMLParser):
+    """What a page loads by itself, and which elements it has."""
+
+    def __init__(self):
+        super().__init__()
+        self.addresses, self.classes = [], set()
+
+    def handle_starttag(self, tag, attrs):
+        found = dict(attrs)
+        self.classes |= set((found.get("class") or "").split())
+        if tag != "a":
+            self.addresses += [found[key] for key in ("src", "href", "srcset") if found.get(key)]
+
+
+def test_every_page_is_in_the_site(site):
+    built = {path.relative_to(site).with_suffix(".md").as_posix() for path in site.rglob("*.html")}
+    assert {page.relative_to(DOCS).as_posix() for page in PAGES} <= built
+    assert {"formats/machine.md", "formats/kernels.md", "formats/loggops.md"} <= built
+
+
+def test_the_site_loads_nothing_from_the_network(site):
+    for path in site.rglob("*.html"):
+        found = _Loaded()
+        found.feed(path.read_text())
+        assert not [each for each in found.addresses if re.match(r"(https?:)?//", each)], path
+        assert "mermaid" not in found.classes, f"{path}: its script would come from the network"
+    for path in site.rglob("*.css"):
+        assert not re.search(r"(url\(|@import )[\"']?(https?:)?//", path.read_text()), path
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(DOCS).as_posix())
+def test_a_page_can_be_read_at_one_go(page):
+    assert len(page.read_text().splitlines()) <= 300
+
+
+def test_readme_fits_on_a_page():
+    assert len((TOP / "README.md").read_text().splitlines()) <= 60
+
+
+def anchors(page):
+    """Names of the headings of a page, as sites of code and mkdocs make them."""
+    plain = re.sub(r"```.*?```", "", page.read_text(), flags=re.DOTALL)
+    titles = re.findall(r"^#+ (.*)$", plain, re.MULTILINE)
+    return {re.sub(r"[\s-]+", "-", re.sub(r"[^\w\s-]", "", title).strip().lower()) for title in titles}
+
+
+@pytest.mark.parametrize("name", BESIDE)
+def test_links_beside_the_site_lead_somewhere(name):
+    page = TOP / name
+    for link in re.findall(r"\]\(([^)\s]+)\)", page.read_text()):
+        if re.match(r"\w+:", link):
+            continue
+        path, _, anchor = link.partition("#")
+        target = (page.parent / path).resolve() if path else page
+        assert target.exists(), link
+        assert not anchor or anchor in anchors(target), link
+
+
+def test_pages_that_the_program_names_are_there():
+    sources = [
+        path for room in ("python", "core", "formats", "bench", "tests") for path in (TOP / room).rglob("*.*")
+    ]
+    named = set()
+    for path in sources:
+        if path.suffix in {".py", ".cpp", ".hpp", ".h", ".c", ".md"}:
+            named |= set(re.findall(r"\bdocs/[\w/-]+\.md\b", path.read_text()))
+    missing = {name for name in named if not (TOP / name).exists()}
+    assert missing <= {"docs/internals/tuning.md"}  # `make bench-tune` writes it
+
+
+def tags():
+    """Tags of all warnings, by file."""
+    for path in sorted((TOP / "python" / "rankwise").rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Call) and len(node.args) > 1 and isinstance(node.args[1], ast.Constant):
+                called = ast.unparse(node.func)
+                if called == "Doubt" or called.endswith("terminal.warning"):
+                    yield path.name, node.args[1].value
+
+
+def table_tags(page, heading):
+    """What the first column of the table behind a heading has in backticks."""
+    section = page.read_text().split(f"## {heading}\n", 1)[1].split("\n## ", 1)[0]
+    return set(re.findall(r"^\| `([a-z-]+)` \|", section, re.MULTILINE))
+
+
+def test_each_warning_is_on_the_page_on_troubleshooting_and_no_other():
+    found = {tag for _, tag in tags()}
+    assert len(found) > 20
+    assert table_tags(DOCS / "troubleshooting.md", "Warnings") == found
+
+
+def test_each_warning_of_a_measurement_is_on_its_page():
+    found = {tag for name, tag in tags() if name in ("measure_end.py", "tiling.py")}
+    assert table_tags(DOCS / "measure.md", "Warnings") == found
+
+
+def test_each_exit_status_is_on_the_page_on_troubleshooting():
+    page = (DOCS / "troubleshooting.md").read_text().split("## Warnings")[0]
+    said = {int(number) for number in re.findall(r"^\| (\d+) \|", page, re.MULTILINE)}
+    ours = {failures.BUG_STATUS, cli.INTERRUPTED_STATUS, cli.BROKEN_PIPE_STATUS, parsing.USAGE_STATUS}
+    assert said == {0, 1, *ours, lab_validate.UNFINISHED, record.FAILURE_STATUS, 126, 127}
+
+
+@pytest.mark.parametrize("name", ["find-your-problem.md", "read-a-report.md"])
+def test_each_finding_has_its_place(name):
+    page = (DOCS / name).read_text()
+    assert not [each.NAME for each in DEFECTS if f"`{each.NAME}`" not in page]
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    """A directory with a recording, a machine file and a placement."""
+    directory = tmp_path_factory.mktemp("formats")
+    shutil.copy(f"{KEPT}.machine.toml", directory / "lab.machine.toml")
+    safe = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}
+    with tarfile.open(f"{KEPT}.rw.tar.xz") as archive:
+        archive.extractall(directory / "app.rw", **safe)
+    here = Path.cwd()
+    os.chdir(directory)
+    try:
+        assert main(PLACED) == 0
+    finally:
+        os.chdir(here)
+    return directory
+
+
+@pytest.mark.parametrize(
+    "query", re.findall(r"```python\n(.*?)```", (DOCS / "formats.md").read_text(), re.DOTALL)
+)
+def test_queries_of_the_page_on_formats_run(query, files, monkeypatch, capsys):
+    monkeypatch.chdir(files)
+    exec(query, {})
+    assert capsys.readouterr().out.strip()
+
+
+QUERIES = {
+    "report app.rw --json": "findings",
+    "predict app.rw -m lab.machine.toml --json --replays 0 --no-losses": "placements",
+}
+
+
+@pytest.mark.parametrize("command", QUERIES)
+def test_json_has_what_the_page_on_formats_asks_for(command, files, monkeypatch, capsys):
+    # GIVEN the query of the page for this command
+    monkeypatch.chdir(files)
+    verb = command.split()[0]
+    (query,) = re.findall(rf"rankwise {verb} app\.rw .*jq '\.{QUERIES[command]}\[\] \| {{(.*?)}}'", _page())
+    # WHEN the command runs
+    assert main(command.split()) == 0
+    rows = json.loads(capsys.readouterr().out)[QUERIES[command]]
+    # THEN each row has the keys of the query
+    assert rows and all(key.strip() in rows[0] for key in query.split(","))
+
+
+def _page():
+    return (DOCS / "formats.md").read_text()
