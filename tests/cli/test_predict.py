@@ -438,7 +438,7 @@ def test_an_index_of_traces_that_are_not_there_names_the_first(tmp_path, capsys)
     [
         ("", "is empty"),
         ('schema = "rankwise.machine/1"\nname = "x"\n', "`node` is missing"),
-        ('schema = "rankwise.machine/1"\nname = "x', "is not TOML: unterminated string (at the end, line 2)"),
+        ('schema = "rankwise.machine/1"\nname = "x', "line 2: is not TOML: it ends in the middle of a value"),
         ('schema = "rankwise.machine/1"\nname = "x"\n[nodes]\n', "there is no key `nodes`"),
     ],
 )

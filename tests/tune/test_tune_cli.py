@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """`rankwise tune` as users type it: the program's streams and status are its own, and nothing stays changed."""
 
+import contextlib
 import json
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -14,8 +17,10 @@ import pytest
 
 from rankwise.errors import RankwiseError
 from rankwise.locks import is_held
+from rankwise.tune import control
 from rankwise.tune.attached import check_processes
 from rankwise.tune.job import refuse_other_hosts
+from rankwise.tune.output import claim, read_output
 
 RANKWISE = Path(sys.executable).parent / "rankwise"
 
@@ -91,7 +96,7 @@ def test_a_dry_run_changes_no_mask(mpi, compiled, tmp_path, here):
     assert (done.returncode, done.stdout) == (0, "changes 0\n")
     shown = tune(["show", tmp_path / "a.tune"], os.environ | here)
     assert shown.returncode == 0
-    assert re.match(r"nothing was changed|nothing was to be gained", shown.stdout)
+    assert re.match(r"nothing was changed|nothing was to be gained|no change was proposed", shown.stdout)
     assert max(map(len, shown.stdout.splitlines())) <= 80
     report = subprocess.run([RANKWISE, "report", tmp_path / "a.tune"], capture_output=True, text=True)
     assert "`rankwise tune show " in report.stderr
@@ -197,10 +202,26 @@ def test_a_recording_has_the_decisions(mpi, compiled, tmp_path, here):
     # AND in words, in the terminal and on the page
     page = tmp_path / "a.html"
     text = subprocess.run([*report, "-o", page], capture_output=True, check=True, text=True).stdout
-    for words in ("1 change while it ran: 1 kept", "rank 0 from CPU 0 to 1", "measured 20 % (15 % to 24 %)"):
+    for words in (
+        "What `rankwise tune` did",
+        "1 change proposed: 1 kept",
+        "rank 0 from CPU 0 to 1",
+        "measured 20 % (15 % to 24 %)",
+    ):
         assert words in text
         assert words in page.read_text()
     assert "rank &lt;1&gt; computes &amp; waits" in page.read_text()
+    # WHEN the tuner was not to act, and a line of its events was cut off by a full disk
+    started = {"monotonic_s": at, "unix_s": 0.0, "what": "started", "why": "it only says what it would do"}
+    file.write_text("\n".join([json.dumps(started), lines[0], '{"monoto' + lines[0]]) + "\n")
+    # THEN nothing is said to have been done
+    shown = tune(["show", tmp_path / "a.rw"], os.environ | here).stdout
+    assert "nothing was changed: 1 proposal in a dry run" in shown
+    assert "1 line of its events cannot be read" in shown
+    text = subprocess.run([*report, "-o", page, "-f"], capture_output=True, check=True, text=True).stdout
+    for words in ("nothing was changed: 1 proposal in a dry run", "1 event of `rankwise tune` on "):
+        assert words in text
+        assert words in page.read_text()
 
 
 def test_processes_that_run_get_their_masks_back(spinning, tmp_path, here):
@@ -227,22 +248,227 @@ def test_tuning_processes_ends_with_them(here):
     process.wait()
     # THEN so does the tuner
     assert done.returncode == 0
-    assert "nothing was to be gained" in done.stdout
+    assert re.match(r"nothing was to be gained|no change was proposed", done.stdout)
+    assert "tuning 1 process until it ends or Ctrl-C; nothing is changed\n" in done.stderr
 
 
-def test_options_that_would_do_nothing_are_refused(here):
-    for words, option, status in (
-        (["--daemon", "-o", "x"], "--output", 2),
-        (["--pid", "1", "--record", "x"], "--record", 2),
-        (["status", "--keep"], "--keep", 2),
-        (["--keep", "--", "./app"], "--keep", 125),
-    ):
-        done = tune(words, os.environ | here)
-        assert (done.returncode, done.stdout) == (status, "")
-        assert f"`{option}` says nothing to" in done.stderr
+@pytest.mark.parametrize(
+    ("words", "message", "status"),
+    [
+        (["--daemon", "-o", "x"], "`--output` is for a program after `--` and `--pid` only", 2),
+        (["--daemon", "--machine", "x"], "`--machine` is for a program after `--` and `--pid` only", 2),
+        (["--daemon", "--json"], "`--json` is for `--pid`, `status` and `show` only", 2),
+        (["--pid", "1", "--record", "x"], "`--record` is for a program after `--` only", 2),
+        (["status", "--keep"], "`--keep` is for `--pid` only", 2),
+        (["show", "x", "--socket", "x"], "`--socket` is for `status` and `stop` only", 2),
+        (["stop", "--json"], "`--json` is for `--pid`, `status` and `show` only", 2),
+        (["--keep", "--", "./app"], "`--keep` is for `--pid` only", 125),
+        (["--config", "x", "--", "./app"], "`--config` is for `--daemon`, `status` and `stop` only", 125),
+        (["--pid", "1", "-f"], "`--force` replaces what is there, and nothing is written", 2),
+        (["--trace", "--", "./app"], "`--trace` is about a recording, and none is made", 125),
+        (["--daemon", "--pid", "1"], "`--pid` and `--daemon` are two ways to tune", 2),
+        (["status", "--daemon"], "`status` and `--daemon` are two ways to tune", 2),
+    ],
+)
+def test_options_that_would_do_nothing_are_refused(here, words, message, status):
+    done = tune(words, os.environ | here)
+    assert (done.returncode, done.stdout) == (status, "")
+    assert f"error: {message}\n\nhint: " in done.stderr
 
 
-def test_bad_processes_are_refused(here):
+def test_the_daemons_file_is_offered_for_what_it_has_only(here):
+    done = tune(["--daemon", "--machine", "x"], os.environ | here)
+    assert 'write `machine = "/path/to/M.machine.toml"` in the daemon\'s file' in done.stderr
+    assert tune(["--daemon", "--keep"], os.environ | here).stderr.endswith("hint: leave it out\n")
+
+
+@pytest.mark.parametrize(
+    ("words", "message", "hint", "status"),
+    [
+        (
+            ["mpiexec", "-n", "4", "./app"],
+            "needs `--` before the program it starts",
+            "`rankwise tune -- mpiexec -n 4 ./app`",
+            2,
+        ),
+        (["--dry-run", "./app"], "needs `--` before", "`rankwise tune --dry-run -- ./app`", 2),
+        (["-n", "4", "./app"], "needs `--` before", "`rankwise tune -- mpiexec -n 4 ./app`", 2),
+        (
+            ["mpiexec", "-n", "4", "--", "./app"],
+            "`mpiexec` belongs behind `--`",
+            "`rankwise tune -- mpiexec -n 4 ./app`",
+            125,
+        ),
+        (["statsu"], "`statsu` is not what `rankwise tune` does", "did you mean `status`?", 2),
+        (["status", "x"], "`rankwise tune status` does not know what to do with `x`", "", 2),
+        (["show", "a", "b"], "`rankwise tune show` does not know what to do with `b`", "", 2),
+        (["show"], "`rankwise tune show` needs a name", "", 2),
+        (["status", "--bogus"], "`--bogus` is not an option of `rankwise tune`", "", 2),
+    ],
+)
+def test_a_line_that_was_nearly_right_gets_the_one_that_was_meant(here, words, message, hint, status):
+    done = tune(words, os.environ | here)
+    assert (done.returncode, done.stdout) == (status, "")
+    assert message in done.stderr
+    assert f"hint: {hint}" in done.stderr
+
+
+def test_what_is_no_process_is_said_in_a_sentence(here):
+    done = tune(["--pid", "x"], os.environ | here)
+    assert (done.returncode, "`x` is no number of a process" in done.stderr) == (2, True)
+    # WHEN pgrep finds nothing
+    done = tune(["--pid"], os.environ | here)
+    assert done.returncode == 2
+    assert "`--pid` names no process" in done.stderr
+    assert "pgrep" in done.stderr
+
+
+def test_a_program_without_ranks_is_said(here):
+    # WHEN what runs is no MPI program
+    done = tune(["--mpi", "mpich", "--", "sleep", "0.5"], os.environ | here)
+    # THEN it is not said that nothing was to be gained
+    assert (done.returncode, done.stdout) == (0, "")
+    assert "rankwise: no rank was seen: " in done.stderr
+    assert "`rankwise doctor`" in done.stderr
+
+
+def killed_tuner(here, job):
+    """Kill the tuner of a job as soon as it answers."""
+    for _ in range(40):
+        asked = tune(["status", "--json"], os.environ | here)
+        if asked.returncode == 0:
+            break
+        time.sleep(0.05)
+    os.kill(json.loads(asked.stdout)["tuners"][0]["status"]["pid"], signal.SIGKILL)
+    return job.communicate(timeout=60)
+
+
+def test_a_tuner_that_ended_early_is_said(spinning, tmp_path, here):
+    # WHEN the tuner of processes is killed
+    before = [affinity_of(pid) for pid in spinning]
+    job = subprocess.Popen(
+        [RANKWISE, "tune", "--pid", *map(str, spinning), "-o", tmp_path / "a.tune"],
+        env=os.environ | here, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    out, err = killed_tuner(here, job)
+    # THEN that is said, and the status is that of a failure
+    assert job.returncode == 1, err
+    assert out.startswith("the tuner ended early: it died of SIGKILL; ")
+    assert [affinity_of(pid) for pid in spinning] == before
+    shown = tune(["show", tmp_path / "a.tune"], os.environ | here)
+    assert shown.stdout.startswith("the tuner ended early: ")
+    # WHEN that of a program is
+    job = subprocess.Popen(
+        [RANKWISE, "tune", "-q", "--mpi", "mpich", "--", "sleep", "10"],
+        env=os.environ | here, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    out, err = killed_tuner(here, job)
+    # THEN the program's status stays
+    assert (job.returncode, out) == (0, "")
+    assert "rankwise: the tuner ended early: it died of SIGKILL; " in err
+    assert left_over(tmp_path) == []
+
+
+def test_a_result_that_is_there_is_kept_until_the_next_one_is(tmp_path, here):
+    # GIVEN a result, and a program that cannot be executed
+    kept = tmp_path / "a.tune"
+    kept.mkdir()
+    (kept / "events.jsonl").write_text("earlier")
+    program = tmp_path / "program"
+    program.write_bytes(b"\x00")
+    program.chmod(0o755)
+    process = subprocess.Popen(["sleep", "60"])
+    try:
+        done = tune(["--pid", process.pid, "-o", kept], os.environ | here)
+        assert (done.returncode, "is there already" in done.stderr) == (1, True)
+        done = tune(["--pid", 2**22 + 1, "-o", tmp_path / "b.tune"], os.environ | here)
+        assert done.returncode == 1
+    finally:
+        process.kill()
+        process.wait()
+    # WHEN it is to be replaced by what does not start
+    unfit = ["--mpi", "mpich", "--", program]
+    done = tune(["-o", kept, "-f", *unfit], os.environ | here)
+    # THEN it is as before
+    assert done.returncode in (125, 126)
+    assert [path.name for path in kept.iterdir()] == ["events.jsonl"]
+    assert (kept / "events.jsonl").read_text() == "earlier"
+    # AND the directory of what did not start is not left
+    assert tune(["-o", tmp_path / "b.tune", *unfit], os.environ | here).returncode in (125, 126)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.tune", "program", "run"]
+    # WHEN it is replaced
+    assert (
+        tune(["-q", "--mpi", "mpich", "-o", kept, "-f", "--", "sleep", "0.1"], os.environ | here).returncode
+        == 0
+    )
+    assert {path.name for path in kept.iterdir()} == {"plan", "events.jsonl", "log", "summary.json"}
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.tune", "program", "run"]
+
+
+def test_what_may_not_be_looked_into_is_no_bug(tmp_path, monkeypatch):
+    if os.geteuid() != 0:
+        pytest.skip("only root can become another user")
+    # GIVEN a daemon's directory, and a result, of another user's
+    closed = tmp_path / "closed"
+    closed.mkdir(mode=0o700)
+    (closed / "a.tune").mkdir()
+    tmp_path.chmod(0o755)
+    monkeypatch.setattr("rankwise.tune.directories.DAEMON_SOCKET", closed / "tune.sock")
+    monkeypatch.setenv("XDG_RUNTIME_DIR", "")
+    os.seteuid(65534)
+    try:
+        # THEN nobody answers there
+        assert not [path for path in control.sockets() if control.answers(path)]
+        with pytest.raises(RankwiseError, match="cannot be read: permission denied"):
+            read_output(closed / "a.tune")
+        with pytest.raises(RankwiseError, match="cannot be made: permission denied"):
+            claim(str(closed / "a.tune"), True)
+    finally:
+        os.seteuid(0)
+
+
+def test_one_tuner_that_does_not_answer_hides_no_other(tmp_path, here):
+    process = subprocess.Popen(["sleep", "60"])
+    # GIVEN a tuner, and what was one
+    job = subprocess.Popen(
+        [RANKWISE, "tune", "--pid", str(process.pid), "--dry-run"],
+        env=os.environ | here, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    deaf = tmp_path / "run" / "rankwise" / "1" / "tune.sock"
+    deaf.parent.mkdir(parents=True, mode=0o700)
+    deaf.parent.parent.chmod(0o700)
+    try:
+        with socket.socket(socket.AF_UNIX) as listening:
+            listening.bind(str(deaf))
+            listening.listen()
+            threading.Thread(target=hang_up, args=(listening,), daemon=True).start()
+            for _ in range(40):
+                asked = tune(["status"], os.environ | here)
+                if "tuner " in asked.stdout:
+                    break
+                time.sleep(0.05)
+            # THEN the one is shown, the other named
+            assert asked.returncode == 1
+            assert f"the tuner at `{deaf}` " in asked.stderr
+            # AND which one is to be stopped has to be said
+            asked = tune(["stop"], os.environ | here)
+            assert asked.returncode == 1
+            assert "2 tuners run on this node" in asked.stderr
+            assert f"`rankwise tune stop --socket {deaf}`" in asked.stderr
+    finally:
+        for each in (process, job):
+            each.terminate()
+            each.wait()
+
+
+def hang_up(listening):
+    """Take connections and say nothing."""
+    with contextlib.suppress(OSError):
+        while True:
+            listening.accept()[0].close()
+
+
+def test_bad_processes_are_refused():
     # GIVEN numbers that are none, of a thread, of the kernel, of one that has ended
     ended = subprocess.Popen(["true"])
     time.sleep(0.5)
@@ -255,8 +481,6 @@ def test_bad_processes_are_refused(here):
         with pytest.raises(RankwiseError, match=why):
             check_processes([number], os.geteuid())
     ended.wait()
-    done = tune(["--pid", "x"], os.environ | here)
-    assert (done.returncode, done.stdout) == (2, "")
 
 
 def test_another_users_process_is_refused():

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The daemon: its file, key by key, and its start and end."""
 
+import json
 import os
 import signal
 import stat
@@ -14,7 +15,7 @@ import pytest
 
 from rankwise.errors import RankwiseError
 from rankwise.tune import control
-from rankwise.tune.daemon import Config, loads
+from rankwise.tune.daemon import Config, loads, read
 from rankwise.tune.policy import Policy
 
 RANKWISE = Path(sys.executable).parent / "rankwise"
@@ -44,48 +45,114 @@ def test_defaults_of_the_example_are_those_of_the_tuner():
     for name, value in policy.items():
         declared = header.split(f" {name} =", 1)[1].split(";", 1)[0]
         assert float(declared) == value, name
+    assert policy == Policy().fields()
 
 
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("act = 1", "line 1 key `act`"),
-        ("\nirq = 'no'", "line 2 key `irq`"),
-        ("users = 'a'", "line 1 key `users`"),
-        ("users = ['']", "line 1 key `users"),
-        ("machine = 'relative.toml'", "line 1 key `machine`"),
-        ("pages = 3", "line 1 key `pages`"),
-        ("state = 'run'", "line 1 key `state`"),
-        ("socket = ''", "line 1 key `socket`"),
-        ("events = 'x'", "line 1 key `events`"),
-        ("policy = 1", "line 1 key `policy`"),
-        ("[policy]\nbegin_above = 2", "line 2 key `policy.begin_above`"),
-        ("[policy]\nend_below = -1", "line 2 key `policy.end_below`"),
-        ("[policy]\nsettle_s = 0", "line 2 key `policy.settle_s`"),
-        ("[policy]\nwindow_s = 'x'", "line 2 key `policy.window_s`"),
-        ("[policy]\nwindows = 2", "line 2 key `policy.windows`"),
-        ("[policy]\nmoves_per_s = -1", "line 2 key `policy.moves_per_s`"),
-        ("[policy]\nmost_moves = 0", "line 2 key `policy.most_moves`"),
-        ("[policy]\nfirst_pause_s = 1e9", "line 2 key `policy.first_pause_s`"),
-        ("[policy]\nlongest_pause_s = 0", "line 2 key `policy.longest_pause_s`"),
-        ("[policy]\nperiod_s = nan", "line 2 key `policy.period_s`"),
-        ("[policy]\nbegin_above = 0.01\nend_below = 0.5", "`end_below` is above `begin_above`"),
-        ("[policy]\nwindow = 1", "there is no key `window`"),
+        ("act = 1", "line 1 key `act`: expected `true` or `false`, got `1`"),
+        ("\nirq = 'no'", 'line 2 key `irq`: expected `true` or `false`, got `"no"`'),
+        ("users = 'a'", 'line 1 key `users`: expected a list, got `"a"`'),
+        ("users = ['']", "line 1 key `users[0]`: expected a user's name or number, got "),
+        ("machine = 'relative.toml'", 'key `machine`: expected an absolute path, got `"relative.toml"`'),
+        ("pages = 'shm'", 'line 1 key `pages`: expected an absolute path, got `"shm"`'),
+        ("pages = 3", "line 1 key `pages`: expected an absolute path, got `3`"),
+        ("state = 'run'", 'line 1 key `state`: expected an absolute path, got `"run"`'),
+        ("socket = ''", 'line 1 key `socket`: expected an absolute path, got `""`'),
+        ("events = 'x'", 'line 1 key `events`: expected an absolute path, got `"x"`'),
+        ("policy = 1", "line 1 key `policy`: expected a table, got `1`"),
+        (
+            "[policy]\nbegin_above = 2",
+            "line 2 key `policy.begin_above`: expected a number from 0 to 1, got `2`",
+        ),
+        ("[policy]\nend_below = -1", "key `policy.end_below`: expected a number from 0 to 1, got `-1`"),
+        ("[policy]\nsettle_s = 0", "expected a number of seconds above 0, at most 86400, got `0`"),
+        ("[policy]\nwindow_s = 'x'", "line 2 key `policy.window_s`: expected a number of seconds above 0"),
+        ("[policy]\nwindows = 2", "key `policy.windows`: expected a whole number from 3 to 1000, got `2`"),
+        (
+            "[policy]\nwindows = 4.5",
+            "key `policy.windows`: expected a whole number from 3 to 1000, got `4.5`",
+        ),
+        ("[policy]\nmoves_per_s = -1", "key `policy.moves_per_s`: expected a number from 0 to 1000"),
+        ("[policy]\nmost_moves = 0", "line 2 key `policy.most_moves`: expected a number from 1 to 1000"),
+        ("[policy]\nfirst_pause_s = 1e9", "line 2 key `policy.first_pause_s`: expected a number of seconds"),
+        (
+            "[policy]\nlongest_pause_s = 0",
+            "line 2 key `policy.longest_pause_s`: expected a number of seconds",
+        ),
+        ("[policy]\nperiod_s = nan", "line 2 key `policy.period_s`: expected a number of seconds"),
+        (
+            "[policy]\nbegin_above = 0.01\nend_below = 0.5",
+            "line 3 key `policy`: `policy.end_below` is 0.5, above `begin_above`, which is 0.01",
+        ),
+        # One of two, beside the default of the other.
+        ("[policy]\nend_below = 0.05", "`policy.end_below` is 0.05, above `begin_above`, which is 0.03"),
+        ("[policy]\nbegin_above = 0.005", "`policy.end_below` is 0.01, above `begin_above`, which is 0.005"),
+        ("[policy]\nfirst_pause_s = 900", "`policy.first_pause_s` is 900, above `longest_pause_s`"),
+        ("[policy]\nwindow = 1", "line 2 key `policy.window`: there is no key `window`"),
         ("actt = true", "line 1 key `actt`: there is no key `actt`"),
-        ("act = ", "is no TOML"),
-        ("[" * 5000, "is no TOML"),
+        ("act = \nirq = true", "line 1: is not TOML: the line ends too early"),
+        ("act = true\nIRQ yes", "line 2: is not TOML: expected something else than `yes`"),
+        ("act = true\nact = false", "line 2 key `act`: is given twice"),
+        ("users = ['a',", "line 1: is not TOML: it ends in the middle of a value"),
+        ("users = " + "[" * 5000, "`tune.toml` is nested too deeply"),
+        ("a." * 200 + "b = 1", "line 1: a key has more than 100 parts"),
+        ("act = " + "9" * 5000, "has a number of too many digits"),
+        ('schema = "rankwise.machine/1"', "`tune.toml` is a machine file, not the daemon's"),
     ],
 )
-def test_a_wrong_key_is_named_with_its_line(text, says):
+def test_a_wrong_key_is_named_with_its_line_and_what_was_expected(text, says):
     with pytest.raises(RankwiseError) as caught:
         loads(text)
-    assert says in caught.value.message
+    assert f"{says}" in caught.value.message
+    assert caught.value.hint
+    # AND none of it is in the words of a library
+    for word in (
+        "`str`",
+        "`int`",
+        "`bool`",
+        "`float`",
+        "`object`",
+        "`array`",
+        "regex",
+        "recursion",
+        "statement",
+    ):
+        assert word not in caught.value.message
+
+
+def test_bytes_that_are_no_text_are_named_by_line(tmp_path):
+    (tmp_path / "tune.toml").write_bytes(b"act = true\n# \xe9\n")
+    with pytest.raises(RankwiseError, match="line 2: byte 0xe9 is not UTF-8"):
+        read(str(tmp_path / "tune.toml"))
+
+
+def test_a_file_that_is_not_there_is_the_defaults_unless_it_was_named(tmp_path, monkeypatch):
+    monkeypatch.setattr("rankwise.tune.daemon.CONFIG", tmp_path / "absent.toml")
+    assert read(None) == Config()
+    with pytest.raises(RankwiseError, match="cannot be read: no such file"):
+        read(str(tmp_path / "absent.toml"))
+
+
+def test_a_file_that_may_not_be_read_is_not_taken_for_none(tmp_path, monkeypatch):
+    if os.geteuid() != 0:
+        pytest.skip("only root can become another user")
+    # GIVEN the file of /etc in a directory of root's
+    monkeypatch.setattr("rankwise.tune.daemon.CONFIG", tmp_path / "tune.toml")
+    tmp_path.chmod(0o700)
+    os.seteuid(65534)
+    try:
+        with pytest.raises(RankwiseError, match="cannot be read: permission denied"):
+            read(None)
+    finally:
+        os.seteuid(0)
 
 
 def test_what_was_nearly_typed_is_offered():
     with pytest.raises(RankwiseError) as caught:
         loads("actt = true")
-    assert caught.value.hint == "did you mean `act`?"
+    assert caught.value.hint.startswith("did you mean `act`?")
 
 
 @pytest.fixture
@@ -139,9 +206,20 @@ def test_the_daemon_serves_refuses_a_second_one_and_ends(config):
 def test_the_daemon_can_be_stopped_by_its_socket(config):
     daemon = started(config)
     done = subprocess.run([RANKWISE, "tune", "stop", "--socket", config.parent / "sock"], capture_output=True)
-    assert done.returncode == 0
+    assert done.returncode == 0, done.stderr
     daemon.communicate(timeout=20)
     assert daemon.returncode == 0
+
+
+def test_the_daemon_is_found_by_its_file(config):
+    # GIVEN a daemon whose socket is where its file says
+    daemon = started(config)
+    asked = [RANKWISE, "tune", "status", "--config", config, "--json"]
+    done = subprocess.run(asked, capture_output=True, check=True)
+    assert json.loads(done.stdout)["tuners"][0]["status"]["pid"] == daemon.pid
+    done = subprocess.run([RANKWISE, "tune", "stop", "--config", config], capture_output=True)
+    assert done.returncode == 0, done.stderr
+    daemon.communicate(timeout=20)
 
 
 def test_a_user_that_is_none_is_named(config):

@@ -63,7 +63,26 @@ def test_costs_come_from_the_machine_file(tmp_path):
     assert costs.links == ((pytest.approx(7e-6), 3e-10),) * len(CHANNELS)
     # AND the node's memory is in equal parts on its NUMA nodes
     assert (costs.memory_bytes_per_s, costs.core_memory_bytes_per_s) == (2e10, 1.5e10)
-    assert costs.source == "machine file small"
+    assert costs.source.startswith("machine file small")
+
+
+def test_a_machine_of_another_kind_of_node_is_said(tmp_path):
+    path = tmp_path / "m.machine.toml"
+    path.write_text(MACHINE)
+    assert costs_of(str(path), from_synthetic("package:2 core:2")).source == "machine file small"
+    other = costs_of(str(path), from_synthetic("package:1 core:2")).source
+    assert other == "machine file small, which describes another kind of node than this one"
+
+
+def test_what_is_wider_than_all_that_was_measured_costs_as_the_widest():
+    # GIVEN a machine whose narrowest class comes last
+    text = MACHINE.replace('topology = "package:2 core:2"', 'topology = "package:1 l3:1 core:4"')
+    link = text[text.index("[[link_classes]]") : text.index("[[resources]]")]
+    near = link.replace('"package"', '"L3"').replace("L_s = { value = 1e-6", "L_s = { value = 1e-9")
+    machine = loads(text.replace(link, link + near))
+    # THEN messages between nodes cost what those across the package do
+    assert links_of(machine)[0] == (pytest.approx(7e-6), 3e-10)
+    assert links_of(machine)[list(CHANNELS).index("l3")][0] == pytest.approx(6.001e-6)
 
 
 def test_a_machine_without_link_classes_is_refused():
@@ -87,3 +106,6 @@ def test_paths_that_would_begin_another_line_are_refused():
     plan = Plan([], costs, Path("/tmp/s"), Path("/tmp/s/sock"), events=Path("/tmp/a\nact 1"))
     with pytest.raises(RankwiseError, match="cannot be a tuner's path"):
         plan.text()
+    # AND others are taken
+    plan = Plan([], costs, Path("/tmp/s"), Path("/tmp/s/sock"), events=Path("/tmp/a\u00a0b"))
+    assert "events /tmp/a\u00a0b\n" in plan.text()

@@ -97,7 +97,7 @@ def parse(parser: Parser, argv: Sequence[str]) -> argparse.Namespace | None:
     cut = argv.index("--") if "--" in argv else len(argv)
     args, unknown = parser.parse_known_args(argv[:cut])
     used: argparse.ArgumentParser = args.parser
-    if unknown and getattr(args, "take_own_options", None):
+    if getattr(args, "take_own_options", None):
         unknown = args.take_own_options(args, unknown)
     if unknown and cut == len(argv) and getattr(args, "takes_command", None):
         _fail_without_dashes(used, argv, unknown)

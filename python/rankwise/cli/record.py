@@ -11,6 +11,7 @@ from rankwise.errors import RankwiseError
 
 if TYPE_CHECKING:
     from rankwise.record.library import What
+    from rankwise.record.recording_run import Request
 
 HELP = "record an unmodified MPI program"
 COMMAND = "mpiexec -n 16 ./app args"
@@ -67,13 +68,44 @@ def add_what(parser: argparse.ArgumentParser) -> None:
     add_keep_arguments(parser)
 
 
-def add_keep_arguments(parser: argparse.ArgumentParser) -> None:
+def add_keep_arguments(parser: argparse._ActionsContainer) -> None:
     """Add the option of commands that keep a command."""
     parser.add_argument(
         "--keep-arguments",
         action="store_true",
         help="keep the command whole; by default `***` stands for the values of passwords, tokens and keys",
     )
+
+
+def add_record(parser: argparse._ActionsContainer) -> None:
+    """Add the options of commands that start a program and may record it as well; `record_request` reads them."""
+    parser.add_argument("--record", metavar="DIR", help="record the run as well")
+    parser.add_argument("--trace", action="store_true", help="record every call in program order too")
+    add_keep_arguments(parser)
+
+
+def record_request(args: argparse.Namespace, force_is_ours: bool = True) -> Request | None:
+    """The recording that `--record` asks for.
+
+    Args:
+        args: Of a command with the options of `add_record`, and `--force`.
+        force_is_ours: `--force` says nothing of anything else.
+
+    Raises:
+        RankwiseError: There is none, but options that say how it is to be made.
+    """
+    from rankwise.record.library import What
+    from rankwise.record.recording_run import Request
+
+    if args.record is not None:
+        return Request(args.record, args.force, What(trace=args.trace, arguments=args.keep_arguments))
+    about = ("trace", "keep_arguments", *(("force",) if force_is_ours else ()))
+    asked = next((option for option in about if getattr(args, option)), None)
+    if asked is not None:
+        raise RankwiseError(
+            f"`--{asked.replace('_', '-')}` is about a recording, and none is made", "add `--record DIR`"
+        )
+    return None
 
 
 def run(args: argparse.Namespace) -> int:

@@ -11,12 +11,13 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from rankwise.cli.terminal import printable
-from rankwise.launchers import LaunchLine
+from rankwise.errors import RankwiseError
+from rankwise.launchers import Launch, LaunchLine
 from rankwise.launchers.detect import NAMES
-from rankwise.launchers.execute import Ended
+from rankwise.launchers.execute import Ended, execute, pass_on
 from rankwise.record import recording_run as recorder
 from rankwise.record.apart import do_apart
 from rankwise.record.recording_run import RecordingRun
@@ -42,6 +43,32 @@ def say(lines: Callable[[], list[str]], most: int | None = MOST_LINES) -> None:
                 2,
                 b"rankwise: what came of the run could not be said: " + type(error).__name__.encode() + b"\n",
             )
+
+
+class Session(Protocol):
+    """What is started for the user: `abandon` takes back what was made for it if it does not start."""
+
+    @property
+    def launch(self) -> Launch:
+        """What to execute."""
+
+    def abandon(self) -> None:
+        """Leave everything as it was."""
+
+    def close(self) -> None:
+        """Remove what is of this run only."""
+
+
+def run_to_end(session: Session, lines: Callable[[Ended], list[str]]) -> int:
+    """Run a program, say what there is to say of it, and return its status; does not return if a signal killed it."""
+    with contextlib.closing(session):
+        try:
+            ended = execute(session.launch, say_untied)
+        except RankwiseError:
+            session.abandon()
+            raise
+        say(lambda: lines(ended))
+    return pass_on(ended)
 
 
 def say_untied() -> None:

@@ -20,7 +20,7 @@ _EXAMPLE = "`rankwise run --placement P.placement.json -- mpiexec -n 16 ./app`"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of this command."""
-    from rankwise.cli.record import add_keep_arguments
+    from rankwise.cli.record import add_record
 
     parser.add_argument("--placement", "-p", required=True, metavar="FILE", help="the placement file")
     parser.add_argument(
@@ -41,34 +41,25 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--share-cores", action="store_true", help="run a placement that puts several ranks on a core"
     )
-    parser.add_argument("--record", metavar="DIR", help="record the run as well")
-    parser.add_argument("--trace", action="store_true", help="record every call in program order too")
-    add_keep_arguments(parser)
+    add_record(parser)
     parser.add_argument("-f", "--force", action="store_true", help="replace a recording that is there")
 
 
 def run(args: argparse.Namespace) -> int:
     """Run; returns the program's own exit status."""
     from rankwise.cli.kinds import check_kind
-    from rankwise.cli.record_end import say, say_untied
-    from rankwise.launchers.execute import execute, pass_on
-    from rankwise.record import recording_run as recorder
-    from rankwise.record.library import What
-    from rankwise.run.placed_run import RecordRequest, prepare
+    from rankwise.cli.record import record_request
+    from rankwise.cli.record_end import run_to_end
+    from rankwise.run.placed_run import prepare
 
     if not args.command:
         hint = f"put it after `--`, for example {_EXAMPLE}"
         raise RankwiseError("no program to run", hint=hint, status=FAILURE_STATUS)
-    asked = [option for option in ("trace", "force", "keep_arguments") if getattr(args, option)]
-    if args.record is None and asked:
-        option = f"--{asked[0].replace('_', '-')}"
-        raise RankwiseError(f"`{option}` is about a recording, and none is made", hint="add `--record DIR`")
+    request = record_request(args)
     line = "`rankwise run --placement P.placement.json --machine M.machine.toml -- ...`"
     check_kind("placement", args.placement, line, FAILURE_STATUS)
     if args.machine:
         check_kind("machine", args.machine, line, FAILURE_STATUS)
-    what = What(trace=args.trace, arguments=args.keep_arguments)
-    request = RecordRequest(args.record, args.force, what) if args.record is not None else None
     session = prepare(
         args.command,
         args.placement,
@@ -79,17 +70,7 @@ def run(args: argparse.Namespace) -> int:
         args.reorder,
         args.share_cores,
     )
-    try:
-        try:
-            ended = execute(session.launch, say_untied)
-        except RankwiseError:
-            if session.recording is not None:
-                recorder.abandon(session.recording)
-            raise
-        say(lambda: _lines(session, ended, args))
-    finally:
-        session.close()
-    return pass_on(ended)
+    return run_to_end(session, lambda ended: _lines(session, ended, args))
 
 
 def _lines(session: PlacedRun, ended: Ended, args: argparse.Namespace) -> list[str]:

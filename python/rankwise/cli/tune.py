@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
+import shutil
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from rankwise.errors import RankwiseError
 
@@ -18,11 +20,42 @@ FAILURE_STATUS = 125
 # `rankwise tune status` and others start no program.
 FAILURE_STATUS_WITHOUT_COMMAND = False
 _EXAMPLE = "`rankwise tune -- mpiexec -n 16 ./app`"
+_WORDS = ("status", "stop", "show")
+_PROGRAM = "a program"
+# Option: the ways to tune that take it, and what `add_argument` is given.
+_OPTIONS: dict[str, tuple[tuple[str, ...], dict[str, Any]]] = {
+    "--dry-run": (
+        (_PROGRAM, "--pid", "--daemon"),
+        {"action": "store_true", "help": "change nothing, say what would be done"},
+    ),
+    "--keep": (("--pid",), {"action": "store_true", "help": "leave masks as they are at the end"}),
+    "--config": (
+        ("--daemon", "status", "stop"),
+        {"metavar": "FILE", "help": "the daemon's file; default /etc/rankwise/tune.toml"},
+    ),
+    "--machine": ((_PROGRAM, "--pid"), {"metavar": "FILE", "help": "what messages cost on this node"}),
+    "--irq": (
+        (_PROGRAM, "--pid"),
+        {"action": "store_true", "help": "also move interrupts instead of ranks, where allowed"},
+    ),
+    "--socket": (("status", "stop"), {"metavar": "PATH", "help": "only the tuner that answers here"}),
+    "--mpi": ((_PROGRAM,), {}),
+    "--record": ((_PROGRAM,), {}),
+    "--trace": ((_PROGRAM,), {}),
+    "--keep-arguments": ((_PROGRAM,), {}),
+    "--output": ((_PROGRAM, "--pid"), {}),
+    "--force": ((_PROGRAM, "--pid"), {}),
+    "--json": (("--pid", "status", "show"), {}),
+}
+_SHORT = {"--machine": ("-m",)}
+# The daemon has these in its file.
+_IN_FILE = {"--machine": 'machine = "/path/to/M.machine.toml"', "--irq": "irq = true"}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of this command."""
     from rankwise.cli.parsing import add_json, add_mpi, add_output
+    from rankwise.cli.record import add_record
 
     parser.usage = "%(prog)s [status|stop|show NAME] [OPTIONS] [-- mpiexec -n 16 ./app]"
     parser.epilog = (
@@ -30,30 +63,63 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "  rankwise tune --pid 1234 1235                   processes that run\n"
         "  rankwise tune --daemon                          as a service of a node\n"
         "  rankwise tune status                            tuners of this node\n"
+        "  rankwise tune stop                              put masks back and end\n"
+        "  rankwise tune show NAME                         what `-o` kept, or a recording\n"
         "docs/tune.md says how it decides and what it never does."
     )
+    parser.set_defaults(what=None, name=None, take_own_options=_take_words)
     parser.add_argument(
-        "what", nargs="?", choices=("status", "stop", "show"), help="of tuners that run, or ran"
+        "--pid", nargs="*", type=_process, metavar="PID", help="processes that run, as ranks of one job"
     )
-    parser.add_argument("name", nargs="?", metavar="NAME", help="for `show`: what `-o` kept, or a recording")
-    parser.add_argument("--dry-run", action="store_true", help="change nothing, say what would be done")
-    parser.add_argument(
-        "--pid", nargs="+", type=int, metavar="PID", help="processes that run, as ranks of one job"
-    )
-    parser.add_argument("--keep", action="store_true", help="with --pid: leave masks as they are at the end")
     parser.add_argument("--daemon", action="store_true", help="serve this node until it is stopped")
-    parser.add_argument("--config", metavar="FILE", help="the daemon's file; default /etc/rankwise/tune.toml")
-    parser.add_argument("--machine", "-m", metavar="FILE", help="what messages cost on this node")
-    parser.add_argument(
-        "--irq", action="store_true", help="also move interrupts instead of ranks, where allowed"
-    )
+    for option, (_, keywords) in _OPTIONS.items():
+        if keywords:
+            parser.add_argument(option, *_SHORT.get(option, ()), **keywords)
     add_mpi(parser)
-    parser.add_argument("--record", metavar="DIR", help="record the run as well")
-    parser.add_argument(
-        "--socket", metavar="PATH", help="for `status` and `stop`: only the tuner that answers here"
-    )
+    add_record(parser)
     add_output(parser, "keep plan, events and a summary in this directory", metavar="NAME.tune")
     add_json(parser)
+    for action in parser._actions:
+        ways = next((_OPTIONS[name][0] for name in action.option_strings if name in _OPTIONS), ())
+        if ways:
+            action.help = f"{action.help} (for {_listed(ways)})"
+
+
+def _process(text: str) -> int:
+    if not text.isdecimal() or len(text) > 9:
+        raise argparse.ArgumentTypeError(f"`{text}` is no number of a process, for example `1234`")
+    return int(text)
+
+
+def _listed(ways: Sequence[str]) -> str:
+    return " and ".join([", ".join(ways[:-1])] * (len(ways) > 1) + [ways[-1]])
+
+
+def _take_words(args: argparse.Namespace, words: list[str]) -> list[str]:
+    """Take what to do, and the name of what is shown, out of words that are no option; returns the rest."""
+    from rankwise.cli.parsing import fail
+
+    first = next((word for word in words if not word.startswith("-")), None)
+    if first in _WORDS:
+        words.remove(first)
+        args.what = first
+        names = [word for word in words if not word.startswith("-")]
+        if first == "show" and names:
+            args.name = names.pop(0)
+            words.remove(args.name)
+        if names:
+            fail(args.parser, f"`rankwise tune {first}` does not know what to do with `{names[0]}`")
+    elif first is not None and words == [first] and shutil.which(first) is None:
+        near = _near(first)
+        if near:
+            fail(args.parser, f"`{first}` is not what `rankwise tune` does", near=(first, _WORDS))
+    return words
+
+
+def _near(word: str) -> bool:
+    from difflib import get_close_matches
+
+    return bool(get_close_matches(word, _WORDS, n=1, cutoff=0.6))
 
 
 def run(args: argparse.Namespace) -> int:
@@ -61,22 +127,23 @@ def run(args: argparse.Namespace) -> int:
     from rankwise.cli import tune_service
 
     ways = {
-        "a program after `--`": bool(args.command),
-        f"`{args.what}`": args.what is not None,
-        "`--pid`": args.pid is not None,
-        "`--daemon`": args.daemon,
+        _PROGRAM: bool(args.command),
+        args.what: args.what is not None,
+        "--pid": args.pid is not None,
+        "--daemon": args.daemon,
     }
     asked = [way for way, is_asked in ways.items() if is_asked]
     if len(asked) > 1:
-        raise RankwiseError(f"{asked[0]} and {asked[1]} are two ways to tune", "leave one out", status=2)
-    _refuse_ignored(args)
-    if args.what is not None:
-        return {"status": tune_service.status, "stop": tune_service.stop, "show": tune_service.show}[
-            args.what
-        ](args)
-    if args.daemon:
+        raise RankwiseError(f"`{asked[0]}` and `{asked[1]}` are two ways to tune", "leave one out", status=2)
+    way = asked[0] if asked else _PROGRAM
+    _refuse_ignored(args, way)
+    if way in _WORDS:
+        return {"status": tune_service.status, "stop": tune_service.stop, "show": tune_service.show}[way](
+            args
+        )
+    if way == "--daemon":
         return tune_service.serve(args)
-    if args.pid is not None:
+    if way == "--pid":
         return tune_service.attach(args)
     if not args.command:
         raise RankwiseError(
@@ -85,56 +152,42 @@ def run(args: argparse.Namespace) -> int:
     return _job(args)
 
 
-def _refuse_ignored(args: argparse.Namespace) -> None:
+def _refuse_ignored(args: argparse.Namespace, way: str) -> None:
     """Refuse options of another way to tune, which would be taken and do nothing."""
-    way = args.what or ("--daemon" if args.daemon else "--pid" if args.pid is not None else "a program")
-    of_run = {"machine": args.machine, "irq": args.irq, "output": args.output, "force": args.force}
-    ignored: dict[str, dict[str, object]] = {
-        "a program": {"keep": args.keep, "config": args.config, "socket": args.socket},
-        "--pid": {"config": args.config, "record": args.record, "mpi": args.mpi, "socket": args.socket},
-        "--daemon": {
-            **of_run,
-            "keep": args.keep,
-            "record": args.record,
-            "mpi": args.mpi,
-            "socket": args.socket,
-        },
-    }
-    of_others = {**of_run, "dry_run": args.dry_run, "keep": args.keep, "record": args.record, "mpi": args.mpi}
-    named = next((name for name, value in ignored.get(way, of_others).items() if value), None)
-    if named is not None:
-        hint = "the daemon takes it from its file: `--config FILE`" if args.daemon else "leave it out"
-        raise RankwiseError(f"`--{named.replace('_', '-')}` says nothing to `{way}`", hint, status=2)
+    for option, (ways, _) in _OPTIONS.items():
+        if way in ways or not getattr(args, option[2:].replace("-", "_")):
+            continue
+        if option == "--json" and way == _PROGRAM:
+            raise RankwiseError(
+                "stdout is the program's alone, so there is no `--json` here",
+                "keep the decisions with `-o NAME.tune`, then `rankwise tune show NAME.tune --json`",
+                status=2,
+            )
+        hint = "leave it out"
+        if way == "--daemon" and option in _IN_FILE:
+            hint = f"write `{_IN_FILE[option]}` in the daemon's file, `--config FILE`"
+        raise RankwiseError(f"`{option}` is for {_quoted(ways)} only", hint, status=2)
+    if args.force and args.output is None and args.record is None:
+        raise RankwiseError(
+            "`--force` replaces what is there, and nothing is written",
+            "name it with `-o NAME.tune` or `--record DIR`",
+            status=2,
+        )
+
+
+def _quoted(ways: Sequence[str]) -> str:
+    return _listed([f"`{way}`" if way != _PROGRAM else "a program after `--`" for way in ways])
 
 
 def _job(args: argparse.Namespace) -> int:
-    from rankwise.cli.kinds import check_kind
-    from rankwise.cli.record_end import say, say_untied
-    from rankwise.launchers.execute import execute, pass_on
-    from rankwise.record import recording_run as recorder
-    from rankwise.tune.job import Asked, prepare
+    from rankwise.cli.record import record_request
+    from rankwise.cli.record_end import run_to_end
+    from rankwise.cli.tune_service import asked_of
+    from rankwise.tune.job import prepare
 
-    if args.json:
-        raise RankwiseError(
-            "stdout is the program's alone, so there is no `--json` here",
-            "keep the decisions with `-o NAME.tune`, then `rankwise tune show NAME.tune --json`",
-            status=FAILURE_STATUS,
-        )
-    if args.machine:
-        check_kind("machine", args.machine, "`rankwise tune --machine M.machine.toml -- ...`", FAILURE_STATUS)
-    asked = Asked(not args.dry_run, args.irq, args.machine, args.output, args.force, args.record, args.mpi)
-    job = prepare(args.command, asked)
-    try:
-        try:
-            ended = execute(job.launch, say_untied)
-        except RankwiseError:
-            if job.recording is not None:
-                recorder.abandon(job.recording)
-            raise
-        say(lambda: _lines(job, ended, args))
-    finally:
-        job.close()
-    return pass_on(ended)
+    request = record_request(args, force_is_ours=False)
+    job = prepare(args.command, asked_of(args), request, args.mpi)
+    return run_to_end(job, lambda ended: _lines(job, ended, args))
 
 
 def _lines(job: TunedJob, ended: Ended, args: argparse.Namespace) -> list[str]:
@@ -144,12 +197,14 @@ def _lines(job: TunedJob, ended: Ended, args: argparse.Namespace) -> list[str]:
     from rankwise.cli.record_end import MOST_LINES, tell
     from rankwise.cli.tune_show import best_of, decision_line, outcome
 
+    lines = []
     try:
         done = job.end()
     except (RankwiseError, OSError) as error:
-        lines = [f"what the tuner did is not known: {error}"]
+        lines.append(f"what the tuner did is not known: {error}")
     else:
-        lines = [] if args.quiet else [outcome(done, not args.dry_run)]
+        if done.ended_early or not args.quiet:
+            lines.append(outcome(done))
         best = best_of(done)
         if best is not None and not args.quiet:
             lines.append(decision_line(best))
@@ -158,6 +213,6 @@ def _lines(job: TunedJob, ended: Ended, args: argparse.Namespace) -> list[str]:
         # What was written first, what to do next last.
         said = [*said[:1], *said[1:][-1:]]
         return lines[: MOST_LINES - len(said)] + said
-    if job.output is not None and not args.quiet:
-        lines.append(f"next: rankwise tune show {quote(str(job.output))}")
+    if job.session.output is not None and not args.quiet:
+        lines.append(f"next: rankwise tune show {quote(str(job.session.output))}")
     return lines

@@ -6,6 +6,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -14,65 +15,96 @@ from rankwise.errors import RankwiseError
 
 if TYPE_CHECKING:
     from rankwise.tune.document import Tuner
+    from rankwise.tune.session import Asked
 
 
 def show(args: argparse.Namespace) -> int:
     """Print the decisions of a tuner that has ended."""
     from rankwise.cli.tune_show import tuner_text
-    from rankwise.tune.output import did_act, read_output
+    from rankwise.tune.output import read_output
 
     if args.name is None:
         raise RankwiseError(
             "`rankwise tune show` needs a name", "for example `rankwise tune show NAME.tune`", status=2
         )
-    path = Path(args.name)
-    tuner = read_output(path)
-    _print(args, [tuner], lambda: tuner_text(tuner, did_act(path)))
+    tuner = read_output(Path(args.name))
+    _print(args, [tuner], lambda: tuner_text(tuner))
     return 0
 
 
 def status(args: argparse.Namespace) -> int:
-    """Print what tuners of this node say of themselves."""
+    """Print what tuners of this node say of themselves; 1 if one did not answer."""
+    from rankwise.cli.terminal import Terminal
     from rankwise.cli.tune_show import status_text
     from rankwise.tune import control
     from rankwise.tune.document import tuner_of
+    from rankwise.tune.events import Log
 
-    _refuse_name(args)
-    tuners = []
+    terminal = Terminal(args)
+    tuners, silent = [], []
     for path in _sockets(args):
-        found = control.status_of(path)
-        tuners.append(tuner_of(found.recent, str(path), found))
+        try:
+            found = control.status_of(path)
+        except RankwiseError as error:
+            silent.append(error)
+            continue
+        tuners.append(tuner_of(Log(found.recent), str(path), found))
+    if silent and not tuners:
+        raise silent[0]
+    for error in silent:
+        terminal.warning(error.message, "no-answer", error.hint)
     _print(args, tuners, lambda: status_text(tuners))
-    return 0
+    return 1 if silent else 0
 
 
 def stop(args: argparse.Namespace) -> int:
-    """Ask tuners to end; they put masks back first."""
+    """Ask a tuner to end; it puts masks back first."""
     from rankwise.cli.terminal import Terminal
     from rankwise.tune import control
 
-    _refuse_name(args)
-    terminal = Terminal(args)
-    for path in _sockets(args):
-        control.ask(path, "stop")
-        terminal.note(f"asked the tuner at `{path}` to end")
+    found = _sockets(args)
+    if len(found) > 1:
+        raise RankwiseError(
+            f"{len(found)} tuners run on this node: {', '.join(f'`{path}`' for path in found)}",
+            f"say which one: `rankwise tune stop --socket {quote(str(found[0]))}`",
+        )
+    control.ask(found[0], "stop")
+    Terminal(args).note(f"asked the tuner at `{found[0]}` to end")
     return 0
 
 
 def attach(args: argparse.Namespace) -> int:
-    """Tune processes that run, until they end or Ctrl-C."""
+    """Tune processes that run, until they end or Ctrl-C; 1 if the tuner ended before."""
     from rankwise.cli.terminal import Terminal
     from rankwise.cli.tune_show import tuner_text
     from rankwise.tune.attached import tune_processes
 
+    if not args.pid:
+        raise RankwiseError(
+            "`--pid` names no process: perhaps none runs", "look with `pgrep -a app`", status=2
+        )
     terminal = Terminal(args)
-    if not args.quiet:
-        terminal.note("until they end or Ctrl-C" + (", changes nothing" if args.dry_run else ""))
+    count = len(set(args.pid))
+    what = "tuning " + ("1 process until it ends" if count == 1 else f"{count} processes until they end")
+    what += " or Ctrl-C"
+    if args.dry_run:
+        what += "; nothing is changed"
     tuner = tune_processes(
-        args.pid, not args.dry_run, args.irq, args.keep, args.machine, args.output, args.force
+        args.pid, asked_of(args), args.keep, begun=lambda: None if args.quiet else terminal.note(what)
     )
-    _print(args, [tuner], lambda: tuner_text(tuner, not args.dry_run))
-    return 0
+    _print(args, [tuner], lambda: tuner_text(tuner))
+    return 1 if tuner.ended_early else 0
+
+
+def asked_of(args: argparse.Namespace) -> Asked:
+    """How a program or processes are to be tuned."""
+    from rankwise.tune.session import Asked
+
+    if args.machine:
+        from rankwise.cli.kinds import check_kind
+
+        check_kind("machine", args.machine, "`rankwise tune --machine M.machine.toml -- ...`", 1)
+    return Asked(not args.dry_run, args.irq, args.machine, args.output, args.force)
 
 
 def serve(args: argparse.Namespace) -> int:
@@ -82,13 +114,6 @@ def serve(args: argparse.Namespace) -> int:
 
     become(prepare(args.config, args.dry_run))
     return 0
-
-
-def _refuse_name(args: argparse.Namespace) -> None:
-    if args.name is not None:
-        raise RankwiseError(
-            f"`rankwise tune {args.what}` takes no name", f"`rankwise tune {args.what}`", status=2
-        )
 
 
 def _sockets(args: argparse.Namespace) -> list[Path]:
@@ -101,6 +126,10 @@ def _sockets(args: argparse.Namespace) -> list[Path]:
 
     if args.socket is not None:
         return [Path(args.socket)]
+    if args.config is not None:
+        from rankwise.tune.daemon import read
+
+        return [Path(read(args.config).socket)]
     answering = [path for path in control.sockets() if control.answers(path)]
     if not answering:
         raise RankwiseError(

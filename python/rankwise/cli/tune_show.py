@@ -10,20 +10,30 @@ from pathlib import Path
 from rankwise.quantities import bytes_text, counted, seconds_text
 from rankwise.tune.decisions import Decision
 from rankwise.tune.document import Status, Tuner
-from rankwise.tune.words import change_text, gain_text, gains_text, percent
+from rankwise.tune.words import change_text, gain_text, gains_text, outcome_text, percent
 
 WIDTH = 80
+# A tuner compares two looks at a rank that was there already, a second apart.
+OBSERVED_S = 2.0
 
 
-def outcome(tuner: Tuner, act: bool) -> str:
-    """How many changes were proposed, and what became of them, in one sentence."""
-    count = len(tuner.decisions)
-    if not count:
-        return "nothing was to be gained: no change was proposed"
-    if not act:
-        return f"nothing was changed: {counted(count, 'proposal')} in a dry run"
-    became = ", ".join(f"{number} {what}" for what, number in tuner.counts.items())
-    return f"{counted(count, 'change')} proposed: {became}"
+def outcome(tuner: Tuner) -> str:
+    """How many changes were proposed and what became of them, or why there were none, in one sentence."""
+    said = outcome_text(tuner.counts, tuner.acts is not False) if tuner.decisions else _nothing(tuner)
+    return f"the tuner ended early: {tuner.ended_early}; {said}" if tuner.ended_early else said
+
+
+def _nothing(tuner: Tuner) -> str:
+    """Why no change was proposed, as far as events say it."""
+    if not tuner.ranks_seen:
+        return "no rank was seen: no process initialised MPI with Rankwise's library in it; see `rankwise doctor`"
+    if tuner.stood_back:
+        return f"no change was proposed: {tuner.stood_back}"
+    if tuner.said:
+        return f"no change was proposed: {tuner.said}"
+    if tuner.seen_s < OBSERVED_S:
+        return f"no change was proposed: ranks were seen for {seconds_text(tuner.seen_s)}, too short to tell"
+    return "nothing was to be gained: no change was proposed"
 
 
 def best_of(tuner: Tuner) -> Decision | None:
@@ -41,9 +51,11 @@ def decision_line(decision: Decision) -> str:
     return f"{decision.became}: {change_text(decision)}{': ' if gains else ''}{gains}"
 
 
-def tuner_text(tuner: Tuner, act: bool = True) -> str:
+def tuner_text(tuner: Tuner) -> str:
     """All decisions of a tuner."""
-    lines = [outcome(tuner, act)]
+    lines = textwrap.wrap(outcome(tuner), WIDTH)
+    if tuner.damaged_lines:
+        lines.append(f"{counted(tuner.damaged_lines, 'line')} of its events cannot be read, and are left out")
     for decision in tuner.decisions:
         lines += ["", *_decision_lines(decision)]
     return "\n".join(lines)

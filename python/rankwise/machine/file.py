@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import difflib
 import hashlib
 import os
 import re
@@ -14,42 +13,16 @@ import msgspec
 import tomli_w
 
 from rankwise import regular_files, whole_files
-from rankwise.errors import RankwiseError, schema_words
-from rankwise.machine.allowed import allowed_words
-from rankwise.machine.capabilities import Capabilities
+from rankwise.errors import RankwiseError
+from rankwise.machine import toml_file
 from rankwise.machine.checks import Problem, problems, topology_problems
-from rankwise.machine.estimate import Estimate
-from rankwise.machine.interfaces import Interfaces
-from rankwise.machine.machine import LinkClass, Machine, Resource, Segment
-from rankwise.machine.nodes import Node, OtherNodes
+from rankwise.machine.machine import Machine
 from rankwise.machine.toml_lines import line_of_path
 
 SCHEMA: Final = "rankwise.machine/1"
 
 _TABLES = ("node", "network", "interfaces", "context", "capabilities")
 _MOST_BYTES = 64 << 20
-_MOST_PARTS = 100
-# No key begins after a backslash: else each quote of a string of `\\"` would be followed to its end.
-_PART = r"""(?:[\w-]+|"(?:[^"\\]|\\.)*"|'[^']*')"""
-_MANY_PARTS = re.compile(rf"(?<![\w.\\-])(?:{_PART}\s*\.\s*){{{_MOST_PARTS}}}")
-
-_KEYS = sorted(
-    {
-        field.name
-        for each in (
-            Machine,
-            Node,
-            OtherNodes,
-            Interfaces,
-            LinkClass,
-            Segment,
-            Resource,
-            Estimate,
-            Capabilities,
-        )  # fmt: skip
-        for field in msgspec.structs.fields(each)
-    }
-)
 
 
 def load(path: str | os.PathLike[str]) -> Machine:
@@ -95,56 +68,9 @@ def loads(text: str, name: str = "machine file") -> Machine:
         raise RankwiseError(
             f"`{name}` line 1: the file is empty", "measure the machine: `rankwise measure -- mpiexec -n 2`"
         )
-    # Python's reader takes the square of a key's parts.
-    for number, line in enumerate(text.split("\n"), 1):
-        if line.count(".") > _MOST_PARTS and _MANY_PARTS.search(line):
-            raise RankwiseError(
-                f"`{name}` line {number}: a key has more than {_MOST_PARTS} parts",
-                "formats/machine.md describes every key",
-            )
-    try:
-        machine = msgspec.toml.decode(text, type=Machine)
-    except msgspec.ValidationError as error:
-        sentence, path = schema_words(error)
-        if unknown := re.fullmatch(r"there is no key `(.*)`", sentence):
-            path = f"{path}.{unknown[1]}".lstrip(".")
-        # What is wrong with several keys together names one of them.
-        named = re.search(r"`([a-z_]+(?:\[\d+\])?\.[a-z_]+)`", sentence)
-        # What is missing altogether has no line of its own: the first, as with an empty file.
-        at = line_of_path(text, path or (named[1] if named else "")) or 1
-        where = f" line {at}" + (f" key `{path}`" if path else "")
-        wrong = re.fullmatch(r"invalid (?:enum )?value '(.*)'", sentence)
-        if wrong and (words := allowed_words(Machine, path)):
-            sentence = f"`{wrong[1]}` is not " + " or ".join(f"`{word}`" for word in words)
-        raise RankwiseError(f"`{name}`{where}: {sentence}", _way_out(sentence, path)) from None
-    except RecursionError:
-        raise RankwiseError(
-            f"`{name}` is nested too deeply for a machine file", "formats/machine.md describes every key"
-        ) from None
-    except msgspec.DecodeError as error:
-        said = str(error).lower()
-        cut = "at end of document" in said
-        said = said.replace("at end of document", f"at the end, line {text.count(chr(10)) + 1}")
-        hint = "was it cut off when it was written or copied? copy it again, or measure again"
-        if twice := _given_twice(said, text):
-            again, key = twice
-            raise RankwiseError(
-                f"`{name}` line {again} key `{key}`: is given twice", "leave out one of them"
-            ) from None
-        raise RankwiseError(
-            f"`{name}` is not TOML: {said}", hint if cut else "correct the line named"
-        ) from None
+    machine = toml_file.decode(text, Machine, name, "formats/machine.md describes every key", _way_out)
     _refuse(next(problems(machine), None), text, name)
     return machine
-
-
-def _given_twice(said: str, text: str) -> tuple[int, str] | None:
-    """Line and key that a TOML reader found a second time, if that is what it says."""
-    place = re.search(r"\(at line (\d+)", said)
-    if not place or not re.search(r"overwrite|twice|duplicate", said):
-        return None
-    line = int(place[1])
-    return line, text.split("\n")[line - 1].partition("=")[0].strip(" []\t\r")
 
 
 def _refuse(problem: Problem | None, text: str, name: str) -> None:
@@ -158,19 +84,15 @@ def _locate(name: str, text: str, path: str, sentence: str) -> str:
     return f"`{name}`{where} key `{path}`: {sentence}"
 
 
-def _way_out(sentence: str, path: str) -> str:
+def _way_out(said: str, path: str) -> str | None:
     key = path.rpartition(".")[2]
-    if re.match(r"expected `object( \| null)?`, got `(int|float)`", sentence):
+    if re.match(r"expected `object( \| null)?`, got `(int|float)`", said):
         return f'a number says how it was obtained: `{key} = {{ value = ..., obtained = "assumed", source = "..." }}`'
-    if "negative or not finite" in sentence:
+    if "negative or not finite" in said:
         return (
             f'`{key}` is 0 or more; what is not known is a guess with `obtained = "assumed"` and its `source`'
         )
-    if sentence.startswith("there is no key"):
-        near = difflib.get_close_matches(key, _KEYS, 1)
-        if near:
-            return f"`{near[0]}` is a key; formats/machine.md describes all"
-    return "formats/machine.md describes every key"
+    return None
 
 
 def dumps(machine: Machine) -> str:

@@ -15,7 +15,7 @@ def line_of_path(text: str, path: str) -> int | None:
 
     Arrays of tables are counted under the array element they belong to; keys of an inline table share its line.
     """
-    wanted = [name or int(index) for name, index in _STEP.findall(path)]
+    wanted = steps_of(path)
     table: list[str | int] = []
     best, best_depth = None, 0
     counts: dict[tuple[str | int, ...], int] = {}
@@ -30,6 +30,11 @@ def line_of_path(text: str, path: str) -> int | None:
         if candidate == wanted[: len(candidate)] and len(candidate) > best_depth:
             best, best_depth = number, len(candidate)
     return best
+
+
+def steps_of(path: str) -> list[str | int]:
+    """Keys and indices of a path."""
+    return [name or int(index) for name, index in _STEP.findall(path)]
 
 
 def _address(names: list[str], is_array: bool, counts: dict[tuple[str | int, ...], int]) -> list[str | int]:

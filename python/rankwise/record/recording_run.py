@@ -7,7 +7,7 @@ import os
 import socket
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import msgspec
@@ -90,6 +90,41 @@ def prepare(
     )
     write_first(manifest, path)
     return RecordingRun(line, mpi, launch, path, manifest, flavour, claim)
+
+
+@dataclass(frozen=True)
+class Request:
+    """A recording to be made of what is started for another reason, as `rankwise record` would be asked for it."""
+
+    output: str
+    force: bool
+    what: library.What
+
+
+def prepare_with(
+    launch: Launch, typed: list[str], request: Request, flavour: Flavour | None = None
+) -> RecordingRun:
+    """The same, of a launch that has an environment of its own already; the recording's launch has both.
+
+    Args:
+        launch: What would be executed; what it preloads comes after the recorder.
+        typed: The launch line to keep: files that the emitted one names are gone afterwards.
+        request: What to record.
+        flavour: The program's MPI where the user says it.
+
+    Raises:
+        RankwiseError: As `prepare`.
+    """
+    made = prepare(
+        launch.words, request.output, request.force, request.what, flavour,
+        inherited=launch.environment_of_first(os.environ), typed=typed,
+    )  # fmt: skip
+    both = Launch(
+        made.launch.words,
+        launch.environment | made.launch.environment,
+        (*launch.without, *made.launch.without),
+    )
+    return replace(made, launch=both)
 
 
 def write_first(manifest: Manifest, path: Path) -> None:

@@ -59,6 +59,7 @@ def build(
     parts = core_parts(recording)
     evidence = Evidence(recording, on_machine)
     findings, not_looked_for = findings_of(evidence)
+    tuned, tuning_unknown = tuning(recording)
     return data.ReportData(
         schema=data.SCHEMA,
         rankwise=rankwise.__version__,
@@ -80,8 +81,8 @@ def build(
         matrix=comm_matrix(columns, recording.world_size),
         pattern=pattern_of_recording(recording),
         distributions=[_placed(each, columns, ranges) for each in ([ran] if ran else []) + list(asked)],
-        notes=notes(recording, _part_share(parts, "wait_s", time_s)),
-        tuning=tuning(recording),
+        notes=notes(recording, _part_share(parts, "wait_s", time_s)) + tuning_unknown,
+        tuning=tuned,
     )
 
 

@@ -3,14 +3,17 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import msgspec
 
 from rankwise.errors import RankwiseError
-from rankwise.quantities import seconds_text
+from rankwise.quantities import counted, seconds_text
 from rankwise.recording import Recording
 from rankwise.tune.decisions import Became, Decision, Gain, decisions_of
+from rankwise.tune.document import acting
 from rankwise.tune.events import read_events
-from rankwise.tune.words import change_text, gains_text
+from rankwise.tune.words import change_text, gains_text, outcome_text
 
 
 class TunedChange(msgspec.Struct, frozen=True):
@@ -18,6 +21,7 @@ class TunedChange(msgspec.Struct, frozen=True):
 
     Attributes:
         host: Whose ranks.
+        acts: The tuner was to carry out what it proposed; else it was a dry run.
         proposed_s: When, after MPI_Init, as all times here; negative before it.
         applied_s: When it was carried out for the first time; `null` if it was not.
         ended_s: When it was kept, undone or refused; `null` if the run ended before.
@@ -31,6 +35,7 @@ class TunedChange(msgspec.Struct, frozen=True):
     """
 
     host: str
+    acts: bool
     proposed_s: float
     applied_s: float | None
     ended_s: float | None
@@ -43,24 +48,29 @@ class TunedChange(msgspec.Struct, frozen=True):
     why: str | None
 
 
-def tuning(recording: Recording) -> list[TunedChange]:
-    """All changes in the order of time; empty of a run without a tuner, or whose events cannot be read."""
+def tuning(recording: Recording) -> tuple[list[TunedChange], list[str]]:
+    """All changes in the order of time, none of a run without a tuner; and what of them is not known, in sentences."""
     init_of: dict[str, float] = recording.context.get("init_monotonic_s") or {}
-    found = []
+    found, unknown = [], []
     for file in sorted((recording.path / "tune").glob("*.jsonl")):
         host = file.name.removesuffix(".jsonl")
         # Emulated hosts are one machine with one clock.
         init_s = init_of.get(host, min(init_of.values(), default=None))
         try:
-            decisions = decisions_of(read_events(file))
-        except RankwiseError:
+            log = read_events(file)
+        except RankwiseError as error:
+            unknown.append(f"What `rankwise tune` did on {host} is not known: {error.message}.")
             continue
+        if log.damaged:
+            lines = counted(log.damaged, "event")
+            unknown.append(f"{lines} of `rankwise tune` on {host} cannot be read, and are left out.")
+        acts = acting(log.events) is not False
         if init_s is not None:
-            found += [_on_axis(decision, host, init_s) for decision in decisions]
-    return sorted(found, key=lambda change: change.proposed_s)
+            found += [_on_axis(decision, host, acts, init_s) for decision in decisions_of(log.events)]
+    return sorted(found, key=lambda change: change.proposed_s), unknown
 
 
-def _on_axis(decision: Decision, host: str, init_s: float) -> TunedChange:
+def _on_axis(decision: Decision, host: str, acts: bool, init_s: float) -> TunedChange:
     began_s = decision.monotonic_s - decision.at_s - init_s
 
     def at(moment_s: float | None) -> float | None:
@@ -68,6 +78,7 @@ def _on_axis(decision: Decision, host: str, init_s: float) -> TunedChange:
 
     return TunedChange(
         host=host,
+        acts=acts,
         proposed_s=began_s + decision.at_s,
         applied_s=at(decision.applied_s),
         ended_s=at(decision.ended_s),
@@ -83,9 +94,7 @@ def _on_axis(decision: Decision, host: str, init_s: float) -> TunedChange:
 
 def summary(changes: list[TunedChange]) -> str:
     """How many there were, and what became of them."""
-    words = dict.fromkeys(change.became for change in changes)
-    parts = [f"{sum(change.became == word for change in changes)} {word}" for word in words]
-    return f"{len(changes)} change{'s' * (len(changes) != 1)} while it ran: {', '.join(parts)}"
+    return outcome_text(Counter(change.became for change in changes), any(change.acts for change in changes))
 
 
 def gains_of(change: TunedChange) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 import socket
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from rankwise.errors import RankwiseError
@@ -18,7 +18,6 @@ from rankwise.machine.placement import Placement
 from rankwise.machine.topology import NodeTopology, Topology, describe, from_this_machine
 from rankwise.placement.file import load
 from rankwise.record import recording_run as recorder
-from rankwise.record.library import What
 from rankwise.run import reorder
 from rankwise.run.binding import Verification, compare, planned, read, variables
 from rankwise.run.directory import make_run_directory
@@ -51,18 +50,14 @@ class PlacedRun:
         """Where the ranks were, beside where they should have been."""
         return compare(planned(self.placement, self.nodes), read(self.scratch / "ranks"))
 
+    def abandon(self) -> None:
+        """Take back the recording of a run that did not start."""
+        if self.recording is not None:
+            recorder.abandon(self.recording)
+
     def close(self) -> None:
         """Remove the files of this run."""
         remove_scratch(self.scratch)
-
-
-@dataclass(frozen=True)
-class RecordRequest:
-    """What `rankwise record` would be asked for."""
-
-    output: str
-    force: bool
-    what: What
 
 
 def prepare(
@@ -71,7 +66,7 @@ def prepare(
     hosts: str | None,
     machine: str | None,
     node: str | None,
-    request: RecordRequest | None,
+    request: recorder.Request | None,
     renumbered: bool = False,
     share_cores: bool = False,
 ) -> PlacedRun:
@@ -131,18 +126,8 @@ def prepare(
         recording = None
         if request is not None:
             # The recorder is preloaded before the library that renumbers, and sees the ranks as the program does.
-            # The line is kept as typed: files on the emitted one are gone afterwards.
-            recording = recorder.prepare(
-                launch.words, request.output, request.force, request.what, flavour=None,
-                inherited=launch.environment_of_first(os.environ), typed=words,
-            )  # fmt: skip
-            launch = Launch(
-                recording.launch.words,
-                launch.environment | recording.launch.environment,
-                (*launch.without, *recording.launch.without),
-            )
-        if recording is not None:
-            recording = replace(recording, launch=launch)
+            recording = recorder.prepare_with(launch, words, request)
+            launch = recording.launch
     except BaseException:
         remove_scratch(scratch)
         raise

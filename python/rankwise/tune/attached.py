@@ -7,80 +7,52 @@ import os
 import pwd
 import signal
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from rankwise.errors import RankwiseError
-from rankwise.tune import directories
-from rankwise.tune.document import Tuner, tuner_of
-from rankwise.tune.events import FILE_NAME, read_events
-from rankwise.tune.output import claim, write_summary
-from rankwise.tune.plan import Plan, this_node
-from rankwise.tune.tuner_process import TunerProcess
+from rankwise.tune.document import Tuner
+from rankwise.tune.session import Asked, Session
 
 _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
-def tune_processes(
-    pids: Sequence[int],
-    act: bool,
-    irq: bool,
-    keep: bool,
-    machine: str | None,
-    output: str | None,
-    force: bool,
-) -> Tuner:
+def tune_processes(pids: Sequence[int], asked: Asked, keep: bool, begun: Callable[[], None]) -> Tuner:
     """Tune until the last process has ended, or until this one is asked to end; returns what was done.
 
     Args:
         pids: Processes.
-        act: Change anything; without it, only say what would be done.
-        irq: Interrupts may be moved as well.
+        asked: How to tune.
         keep: Leave masks as they are at the end.
-        machine: The machine file that costs are taken from.
-        output: Directory `NAME.tune` to keep plan, events and summary in.
-        force: Replace what is there.
+        begun: Called once the tuner runs.
 
     Raises:
         RankwiseError: One is no process, or another user's; nothing was started.
     """
     check_processes(pids, os.geteuid())
-    pus, costs = this_node(machine)
-    kept = claim(output, force) if output is not None else None
-    state = directories.new_state(os.getpid())
+    session = Session(asked)
     try:
-        directory = kept or state
-        plan = Plan(
-            pus=pus,
-            costs=costs,
-            state=state,
-            socket=directories.check_socket(state / directories.SOCKET),
-            act=act,
-            irq=irq,
-            pids=list(dict.fromkeys(pids)),
-            events=directory.resolve() / FILE_NAME,
-            until_ranks_end=True,
-            keep=keep,
-        )
-        plan.write(directory / "plan")
-        _run(TunerProcess(directory / "plan", plan.socket, directory / "log"))
-        done = tuner_of(read_events(directory / FILE_NAME))
-        if kept is not None:
-            write_summary(kept, done)
-        return done
+        session.start(replace(session.plan, pids=list(dict.fromkeys(pids)), until_ranks_end=True, keep=keep))
+    except BaseException:
+        session.abandon()
+        raise
+    try:
+        begun()
+        _wait(session)
+        return session.end()
     finally:
-        directories.remove_state(state, directories.GUARD_S)
+        session.close()
 
 
-def _run(tuner: TunerProcess) -> None:
-    """Wait for it; asked to end, it puts masks back."""
+def _wait(session: Session) -> None:
+    """Until the tuner has ended, or this process is asked to end."""
     asked = threading.Event()
     before = {number: signal.signal(number, lambda *_: asked.set()) for number in _ENDING}
     try:
-        while tuner.is_running() and not asked.wait(0.05):
+        while session.is_running() and not asked.wait(0.05):
             pass
     finally:
-        tuner.end()
         for number, handler in before.items():
             signal.signal(number, handler)
 

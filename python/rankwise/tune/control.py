@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import socket
 from pathlib import Path
 
@@ -17,9 +18,9 @@ _MOST_BYTES = 16 << 20
 
 
 def sockets() -> list[Path]:
-    """Where tuners of this user, and the daemon of this node, would answer; some may be left of ended ones."""
+    """Where tuners of this user, and the daemon of this node, would answer; not all need be there."""
     own = sorted(directories.user_directory().glob(f"*/{directories.SOCKET}"))
-    return [*own, *(path for path in [directories.DAEMON_SOCKET] if path.exists() and path not in own)]
+    return [*own, *({directories.DAEMON_SOCKET} - set(own))]
 
 
 def ask(path: Path, request: str) -> bytes:
@@ -48,7 +49,8 @@ def ask(path: Path, request: str) -> bytes:
             f"the tuner at `{path}` is another user's", "ask as that user, for example with `sudo`"
         ) from None
     except OSError as error:
-        raise RankwiseError(f"the tuner at `{path}` does not answer: {str(error).lower()}") from None
+        why = os.strerror(error.errno).lower() if error.errno else f"nothing came within {_LIMIT_S:g} s"
+        raise RankwiseError(f"the tuner at `{path}` does not answer: {why}") from None
     if not answer:
         raise RankwiseError(f"the tuner at `{path}` is another user's, or has just ended")
     return bytes(answer)

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import difflib
 import pwd
 import re
 from pathlib import Path
@@ -12,15 +11,16 @@ from typing import Annotated
 import msgspec
 
 from rankwise import regular_files
-from rankwise.errors import RankwiseError, schema_words
-from rankwise.machine.toml_lines import line_of_path
+from rankwise.errors import RankwiseError
+from rankwise.machine.toml_file import decode
 from rankwise.tune import directories
 from rankwise.tune.plan import Plan, this_node
 from rankwise.tune.policy import Policy
 
 CONFIG = Path("/etc/rankwise/tune.toml")
 _MOST_BYTES = 1 << 20
-_Path = Annotated[str, msgspec.Meta(pattern="^/[^\n\r]*$")]
+_DESCRIBED = "packaging/tune.toml describes every key"
+_Path = Annotated[str, msgspec.Meta(pattern="^/[^\n\r]*$", description="an absolute path")]
 
 
 class Config(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
@@ -40,7 +40,7 @@ class Config(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
     act: bool = False
     irq: bool = False
-    users: list[Annotated[str, msgspec.Meta(min_length=1)]] = []
+    users: list[Annotated[str, msgspec.Meta(min_length=1, description="a user's name or number")]] = []
     machine: _Path | None = None
     pages: _Path = str(directories.DAEMON_PAGES)
     state: _Path = str(directories.DAEMON_STATE)
@@ -62,7 +62,7 @@ def prepare(path: str | None, dry_run: bool) -> Path:
     Raises:
         RankwiseError: The file is wrong, or a directory cannot be made.
     """
-    config = _config(path)
+    config = read(path)
     users = [_number(user) for user in config.users]
     pus, costs = this_node(config.machine)
     state = directories.own_directory(Path(config.state))
@@ -83,19 +83,30 @@ def prepare(path: str | None, dry_run: bool) -> Path:
     return state / "plan"
 
 
-def _config(path: str | None) -> Config:
-    if path is None and not CONFIG.exists():
-        return Config()
+def read(path: str | None) -> Config:
+    """Read a configuration.
+
+    Args:
+        path: The file; `None` for the one in /etc, or defaults if there is none.
+
+    Raises:
+        RankwiseError: It cannot be read, or is wrong.
+    """
     name = str(CONFIG if path is None else path)
     try:
         return loads(regular_files.read_text(name, "utf-8-sig", _MOST_BYTES), name)
     except OSError as error:
+        if path is None and isinstance(error, FileNotFoundError):
+            return Config()
         raise RankwiseError(
             f"`{name}` cannot be read: {(error.strerror or str(error)).lower()}",
             "name the daemon's file with `--config FILE`; packaging/tune.toml is an example",
         ) from None
-    except UnicodeDecodeError:
-        raise RankwiseError(f"`{name}` is not UTF-8 text", "packaging/tune.toml is an example") from None
+    except UnicodeDecodeError as error:
+        line = error.object.count(b"\n", 0, error.start) + 1
+        raise RankwiseError(
+            f"`{name}` line {line}: byte 0x{error.object[error.start]:02x} is not UTF-8 text", _DESCRIBED
+        ) from None
 
 
 def loads(text: str, name: str = "tune.toml") -> Config:
@@ -108,25 +119,12 @@ def loads(text: str, name: str = "tune.toml") -> Config:
     Raises:
         RankwiseError: It is no TOML, or a key is wrong; the message names key and line.
     """
-    try:
-        return msgspec.toml.decode(text, type=Config)
-    except msgspec.ValidationError as error:
-        sentence, path = schema_words(error)
-        if unknown := re.fullmatch(r"there is no key `(.*)`", sentence):
-            path = f"{path}.{unknown[1]}".lstrip(".")
-        at = line_of_path(text, path) or 1
-        where = f" line {at}" + (f" key `{path}`" if path else "")
-        raise RankwiseError(f"`{name}`{where}: {sentence}", _way_out(path if unknown else None)) from None
-    except (msgspec.DecodeError, ValueError, RecursionError) as error:
+    if re.search(r'^schema\s*=\s*"rankwise.machine/', text, re.MULTILINE):
         raise RankwiseError(
-            f"`{name}` is no TOML: {str(error).lower()}", "packaging/tune.toml is an example"
-        ) from None
-
-
-def _way_out(unknown: str | None) -> str:
-    keys = [field.name for each in (Config, Policy) for field in msgspec.structs.fields(each)]
-    near = difflib.get_close_matches((unknown or "").rpartition(".")[2], keys, n=1)
-    return f"did you mean `{near[0]}`?" if near else "packaging/tune.toml describes every key"
+            f"`{name}` is a machine file, not the daemon's",
+            f'name it in the daemon\'s file: `machine = "{name}"`',
+        )
+    return decode(text, Config, name, _DESCRIBED)
 
 
 def _number(user: str) -> int:

@@ -72,9 +72,14 @@ def decisions_of(events: Iterable[Event]) -> list[Decision]:
         if at is None:
             continue
         found[at] = _continued(found[at], event, at_s)
-        if event.what in _ENDS:
+        if _ends(event):
             del open_of[event.group]
     return found
+
+
+def _ends(event: Event) -> bool:
+    """Whether a change comes to its end; why none is proposed is said by an event without one."""
+    return event.what in _ENDS and (event.what != "refused" or event.change is not None)
 
 
 def _begun(event: Event, at_s: float) -> Decision:
@@ -98,7 +103,7 @@ def _continued(decision: Decision, event: Event, at_s: float) -> Decision:
     known: dict[str, object] = {}
     if event.what == "applied" and decision.applied_s is None:
         known = {"applied_s": at_s, "became": "being measured"}
-    if event.what in _ENDS:
+    if _ends(event):
         known = {"ended_s": at_s, "became": event.what, "why": event.why}
     if event.measured_gain is not None:
         known["measured"] = Gain(event.measured_gain, event.gain_low, event.gain_high)

@@ -10,9 +10,12 @@ from typing import Any, Literal
 import msgspec
 
 from rankwise.tune.decisions import Decision, decisions_of
-from rankwise.tune.events import Event
+from rankwise.tune.events import Event, Log
 
 SCHEMA: Literal["rankwise.tune/1"] = "rankwise.tune/1"
+# What tune/tuner.cpp writes into `why` of `started`, and of the `stood_back` that ends another one.
+ACTS = "it acts"
+NO_OTHER_MOVER = "no other mover is left"
 
 
 class Group(msgspec.Struct, frozen=True):
@@ -65,6 +68,13 @@ class Tuner(msgspec.Struct, frozen=True):
         began_unix_s: When it began, seconds since 1970.
         counts: Decisions by what became of them.
         decisions: All that is known of; of one that runs, those among its last events.
+        acts: It carries out what it proposes; `None` where its beginning is not known.
+        ranks_seen: How many ranks it has found.
+        seen_s: Seconds between the first rank that was found and the last event.
+        stood_back: Why it did nothing, if another mover was active when it ended; else empty.
+        said: Why nothing was proposed, as it said last; else empty.
+        ended_early: Why it ended before it was asked to; else empty.
+        damaged_lines: Of its events, that could not be read.
     """
 
     socket: str | None
@@ -72,6 +82,13 @@ class Tuner(msgspec.Struct, frozen=True):
     began_unix_s: float | None
     counts: dict[str, int]
     decisions: list[Decision]
+    acts: bool | None = None
+    ranks_seen: int = 0
+    seen_s: float = 0.0
+    stood_back: str = ""
+    said: str = ""
+    ended_early: str = ""
+    damaged_lines: int = 0
 
 
 class Tuning(msgspec.Struct, frozen=True):
@@ -81,16 +98,35 @@ class Tuning(msgspec.Struct, frozen=True):
     tuners: list[Tuner]
 
 
-def tuner_of(events: Sequence[Event], socket: str | None = None, status: Status | None = None) -> Tuner:
+def tuner_of(
+    log: Log, socket: str | None = None, status: Status | None = None, ended_early: str = ""
+) -> Tuner:
     """What events say, and the tuner itself where it still runs."""
+    events = log.events
     decisions = decisions_of(events)
+    found = [event for event in events if event.what == "rank_found"]
+    acts = acting(events)
+    back = [event.why for event in events if event.what == "stood_back"]
+    why = [event.why for event in events if event.what in ("refused", "seen") and event.group and event.why]
     return Tuner(
         socket=socket,
         status=status,
         began_unix_s=events[0].unix_s if events else None,
         counts=dict(sorted(Counter(decision.became for decision in decisions).items())),
         decisions=decisions,
+        acts=status.act if status is not None else acts,
+        ranks_seen=sum(len(event.ranks) for event in found),
+        seen_s=events[-1].monotonic_s - found[0].monotonic_s if found else 0.0,
+        stood_back=(back[-1] or "") if back and back[-1] != NO_OTHER_MOVER else "",
+        said=why[-1] if why else "",
+        ended_early=ended_early,
+        damaged_lines=log.damaged,
     )
+
+
+def acting(events: Sequence[Event]) -> bool | None:
+    """Whether a tuner carries out what it proposes, as it says when it begins; `None` where that is not known."""
+    return next((event.why == ACTS for event in events if event.what == "started"), None)
 
 
 def json_schema() -> dict[str, Any]:

@@ -3,9 +3,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import msgspec
 
@@ -82,31 +82,39 @@ class Event(msgspec.Struct, frozen=True):
     rate_of: str | None = None
 
 
-def read_events(path: Path) -> list[Event]:
-    """All events of a file; a last line that was cut off in the middle is left out.
+class Log(NamedTuple):
+    """A tuner's events, and how many lines are none: a full disk cuts lines off, and others follow."""
+
+    events: list[Event]
+    damaged: int = 0
+
+
+def is_whole(events: Sequence[Event]) -> bool:
+    """Whether the tuner came to its end."""
+    return bool(events) and events[-1].what == "stopped"
+
+
+def read_events(path: Path) -> Log:
+    """All events of a file; a last line that is being written is left out.
 
     Raises:
-        RankwiseError: It cannot be read, or has something else in it.
+        RankwiseError: It cannot be read, or has no event in it, but something else.
     """
     try:
-        return list(_events(path))
+        *lines, _ = regular_files.read_bytes(path).split(b"\n")
     except FileNotFoundError:
-        return []
+        return Log([])
     except OSError as error:
         raise RankwiseError(f"`{path}` cannot be read: {(error.strerror or str(error)).lower()}") from None
-
-
-def _events(path: Path) -> Iterator[Event]:
     decoder = msgspec.json.Decoder(Event)
-    lines = regular_files.read_bytes(path).split(b"\n")
-    for number, line in enumerate(lines, 1):
-        if not line or number == len(lines):
-            continue
+    events, damaged = [], 0
+    for line in lines:
         try:
-            yield decoder.decode(line)
-        except (msgspec.DecodeError, RecursionError) as error:
-            what = "" if isinstance(error, RecursionError) else f": {str(error).lower()}"
-            raise RankwiseError(
-                f"`{path}` line {number} is no event of a tuner{what}",
-                "run `rankwise tune -o NAME.tune` again",
-            ) from None
+            events.append(decoder.decode(line))
+        except (msgspec.DecodeError, RecursionError):
+            damaged += 1
+    if damaged and not events:
+        raise RankwiseError(
+            f"`{path}` has no event of a tuner", "run `rankwise tune -o NAME.tune -- ...` again"
+        )
+    return Log(events, damaged)

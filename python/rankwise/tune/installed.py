@@ -24,5 +24,4 @@ def installed(name: str) -> Path:
     raise RankwiseError(
         f"this installation of Rankwise lacks `{name}`",
         "install it again where it was built, for example `pip install --force-reinstall rankwise`",
-        status=125,
     )

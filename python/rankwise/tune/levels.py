@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rankwise.errors import RankwiseError
@@ -94,7 +95,16 @@ def costs_of(path: str | None, node: NodeTopology) -> Costs:
 
     machine = load(path)
     memory, of_core = _memory(machine, node)
-    return Costs(links_of(machine), memory, of_core, f"machine file {machine.name}")
+    other = (
+        "" if _is_of(machine, Path(path), node) else ", which describes another kind of node than this one"
+    )
+    return Costs(links_of(machine), memory, of_core, f"machine file {machine.name}{other}")
+
+
+def _is_of(machine: Machine, path: Path, node: NodeTopology) -> bool:
+    from rankwise.machine.machine import topology_of
+
+    return node.sha256 in {kind.sha256 for kind in topology_of(machine, path.parent).nodes}
 
 
 def links_of(machine: Machine) -> tuple[tuple[float, float], ...]:
@@ -112,13 +122,17 @@ def links_of(machine: Machine) -> tuple[tuple[float, float], ...]:
 
 
 def _class_of(machine: Machine, channel: str) -> LinkClass:
-    """That of a channel; of channels that the machine has not, the widest it has: no two ranks meet there."""
+    """That of a channel, or of the next wider one; where the machine has none as wide, the widest it has."""
     from rankwise.machine.link_classes import link_index
 
     try:
         return machine.link_classes[link_index(machine, channel)]
     except RankwiseError:
-        return machine.link_classes[-1]
+        wide = [*CHANNELS.values()]
+        return min(
+            machine.link_classes,
+            key=lambda link: wide.index(link.channel) if link.channel in wide else len(wide),
+        )
 
 
 def _line(link: LinkClass) -> tuple[float, float]:

@@ -4,6 +4,9 @@
 from __future__ import annotations
 
 import os
+import secrets
+import shutil
+from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
@@ -11,14 +14,40 @@ import msgspec
 from rankwise import whole_files
 from rankwise.errors import RankwiseError
 from rankwise.tune.document import SCHEMA, Tuner, Tuning, tuner_of
-from rankwise.tune.events import FILE_NAME, read_events
+from rankwise.tune.events import FILE_NAME, Log, is_whole, read_events
+from rankwise.tune.tuner_process import LOG, last_error
 
 SUMMARY = "summary.json"
-OUTPUT_ENTRIES = ("plan", FILE_NAME, "log", SUMMARY)
+OUTPUT_ENTRIES = ("plan", FILE_NAME, LOG, SUMMARY)
+_HINT = "choose another name with `-o NAME.tune`"
 
 
-def claim(name: str, force: bool) -> Path:
-    """Make the directory, or empty one of an earlier run.
+@dataclass(frozen=True)
+class Claim:
+    """The directory of a run that is about to start.
+
+    Attributes:
+        path: As typed.
+        before: Where the result of an earlier run is until this one has ended.
+    """
+
+    path: Path
+    before: Path | None = None
+
+    def take_back(self) -> None:
+        """Leave everything as it was: the run did not start."""
+        shutil.rmtree(self.path, ignore_errors=True)
+        if self.before is not None:
+            os.rename(self.before, self.path)
+
+    def settle(self) -> None:
+        """Remove the earlier result."""
+        if self.before is not None:
+            shutil.rmtree(self.before, ignore_errors=True)
+
+
+def claim(name: str, force: bool) -> Claim:
+    """Make the directory; one of an earlier run steps aside.
 
     Args:
         name: As typed.
@@ -28,39 +57,27 @@ def claim(name: str, force: bool) -> Path:
         RankwiseError: Something else is there, or it cannot be made.
     """
     path = Path(name)
-    if os.path.lexists(path):
-        ours = path.is_dir() and not {entry.name for entry in path.iterdir()} - set(OUTPUT_ENTRIES)
-        if not ours:
-            raise RankwiseError(
-                f"`{path}` is there, and is not what `rankwise tune` wrote",
-                "choose another name with `-o NAME.tune`",
-                status=125,
-            )
-        if not force and any(path.iterdir()):
-            raise RankwiseError(
-                f"`{path}` is there already",
-                "use `--force` to replace it, or `-o` for another one",
-                status=125,
-            )
-        for entry in path.iterdir():
-            entry.unlink()
-        return path
+    before = None
     try:
+        if os.path.lexists(path):
+            held = os.listdir(path) if path.is_dir() and not path.is_symlink() else None
+            if held is None or set(held) - set(OUTPUT_ENTRIES):
+                raise RankwiseError(f"`{path}` is there, and is not what `rankwise tune` wrote", _HINT)
+            if held and not force:
+                raise RankwiseError(
+                    f"`{path}` is there already", "use `--force` to replace it, or `-o` for another one"
+                )
+            before = path.with_name(f".{path.name[:200]}.{secrets.token_hex(8)}")
+            os.rename(path, before)
         path.mkdir()
     except OSError as error:
+        if before is not None and not os.path.lexists(path) and os.path.lexists(before):
+            os.rename(before, path)
         raise RankwiseError(
             f"`{path}` cannot be made: {os.strerror(error.errno or 0).lower()}",
             "choose another place with `-o NAME.tune`",
-            status=125,
         ) from None
-    return path
-
-
-def remove_empty(path: Path) -> None:
-    """Remove the directory of a run that did not start."""
-    for name in OUTPUT_ENTRIES:
-        (path / name).unlink(missing_ok=True)
-    path.rmdir()
+    return Claim(path, before)
 
 
 def write_summary(path: Path, tuner: Tuner) -> None:
@@ -80,18 +97,19 @@ def read_output(path: Path) -> Tuner:
     Raises:
         RankwiseError: There are no events.
     """
-    files = [path / FILE_NAME] if (path / FILE_NAME).is_file() else sorted((path / "tune").glob("*.jsonl"))
-    if not files:
-        raise RankwiseError(
-            f"`{path}` has no events of a tuner",
-            "name what `rankwise tune -o NAME.tune -- mpiexec -n 16 ./app` wrote",
-        )
-    return tuner_of([event for file in files for event in read_events(file)])
-
-
-def did_act(path: Path) -> bool:
-    """Whether the tuner of a `NAME.tune` was to act, as its plan says; where there is no plan, it was."""
+    hint = "name what `rankwise tune -o NAME.tune -- mpiexec -n 16 ./app` wrote"
     try:
-        return "act 0" not in (path / "plan").read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError):
-        return True
+        os.stat(path)
+    except OSError as error:
+        raise RankwiseError(f"`{path}` cannot be read: {(error.strerror or '').lower()}", hint) from None
+    files = (
+        [path / FILE_NAME] if os.path.isfile(path / FILE_NAME) else sorted((path / "tune").glob("*.jsonl"))
+    )
+    if not files:
+        raise RankwiseError(f"`{path}` has no events of a tuner", hint)
+    logs = [read_events(file) for file in files]
+    early = ""
+    if not all(is_whole(log.events) for log in logs):
+        early = last_error(path / LOG) or "its events have no end, or it still runs"
+    events = [event for log in logs for event in log.events]
+    return tuner_of(Log(events, sum(log.damaged for log in logs)), ended_early=early)

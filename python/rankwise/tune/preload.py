@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from rankwise.record.library import library_directory
+from rankwise.tune.installed import installed
 
 PRELOADED = "librankwise_tune.so"
 
@@ -17,8 +17,11 @@ def tune_environment(directory: Path, mpi_library: str | None, flavour: str | No
         directory: For the ranks' pages (formats/tune_page.h), in the memory of the node.
         mpi_library: File of the MPI library that they will use, as far as known: for programs that load it late.
         flavour: What its ABI is, where it does not say so itself.
+
+    Raises:
+        RankwiseError: The library was not built.
     """
-    chosen = {"LD_PRELOAD": str(library_directory() / PRELOADED), "RANKWISE_TUNE": str(directory.resolve())}
+    chosen = {"LD_PRELOAD": str(installed(PRELOADED)), "RANKWISE_TUNE": str(directory.resolve())}
     if mpi_library:
         chosen["RANKWISE_MPI"] = mpi_library
     if flavour:

@@ -14,6 +14,7 @@ from rankwise.errors import RankwiseError
 from rankwise.launchers.start import ending_with_us
 from rankwise.tune.installed import TUNER, installed
 
+LOG = "log"
 _START_S = 5.0
 # Moved pages and masks are put back when it ends; its guard does that if it has to be killed.
 _END_S = 10.0
@@ -30,7 +31,7 @@ class TunerProcess:
         log: File for what it says.
 
     Raises:
-        RankwiseError: It could not start (status 125); the message is its own.
+        RankwiseError: It could not start; the message is its own.
     """
 
     def __init__(self, plan: Path, socket: Path, log: Path):
@@ -47,51 +48,47 @@ class TunerProcess:
             self.end()
             raise
 
-    @property
-    def pid(self) -> int:
-        """Its process."""
-        return self._process.pid
-
-    def said(self) -> list[str]:
-        """Lines that it wrote on stderr, without the numbers of their priority."""
-        with contextlib.suppress(OSError):
-            text = self._log.read_bytes()[-_MOST_SAID_BYTES:].decode("utf-8", "replace")
-            return [line[3:] if line[:1] == "<" and line[2:3] == ">" else line for line in text.splitlines()]
-        return []
-
     def is_running(self) -> bool:
         """Whether it has not ended."""
         return self._process.poll() is None
 
-    def end(self) -> int:
-        """Let it put back what it changed and end; returns its status."""
+    def end(self) -> str:
+        """Let it put back what it changed and end; returns why it ended in another way, empty if it did not."""
         with contextlib.suppress(ProcessLookupError):
             self._process.terminate()
         try:
-            return self._process.wait(_END_S)
+            self._process.wait(_END_S)
         except subprocess.TimeoutExpired:
             self._process.kill()
-            return self._process.wait()
+            self._process.wait()
+            return f"it did not end within {_END_S:g} s, and was killed"
+        return self._why() if self._process.returncode else ""
 
     def _wait_until_it_answers(self, socket: Path) -> None:
         until = time.monotonic() + _START_S
         while time.monotonic() < until:
             if self._process.poll() is not None:
-                raise RankwiseError(self._why(), "see `rankwise doctor`", status=125)
+                raise RankwiseError(f"the tuner could not start: {self._why()}", "see `rankwise doctor`")
             if socket.exists():
                 return
             time.sleep(_LOOK_S)
-        raise RankwiseError(
-            f"the tuner did not start within {_START_S:g} s", "see `rankwise doctor`", status=125
-        )
+        raise RankwiseError(f"the tuner did not start within {_START_S:g} s", "see `rankwise doctor`")
 
     def _why(self) -> str:
-        said = [line.removeprefix("error: ").removeprefix("rankwise-tuned: ") for line in self.said() if line]
-        if said:
-            return said[0]
         status = self._process.returncode
-        how = f"died of {signal.Signals(-status).name}" if status < 0 else f"ended with status {status}"
-        return f"the tuner {how} before it began"
+        if status < 0:
+            return f"it died of {signal.Signals(-status).name}"
+        return last_error(self._log) or f"it ended with status {status}"
+
+
+def last_error(log: Path) -> str:
+    """The last error that a tuner wrote on its stderr; empty if there is none."""
+    try:
+        text = log.read_bytes()[-_MOST_SAID_BYTES:].decode("utf-8", "replace")
+    except OSError:
+        return ""
+    errors = [line for line in text.splitlines() if line.startswith("error: ")]
+    return errors[-1].removeprefix("error: ") if errors else ""
 
 
 def become(plan: Path) -> None:

@@ -3,12 +3,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
+from rankwise.quantities import counted
 from rankwise.tune.decisions import Decision, Gain
 
 _MOST_RANKS = 8
 _MOST_MOVES = 6
+
+
+def outcome_text(counts: Mapping[str, int], acts: bool) -> str:
+    """How many changes were proposed, and what became of them.
+
+    Args:
+        counts: Decisions by what became of them, at least one.
+        acts: The tuner was to carry them out.
+    """
+    count = sum(counts.values())
+    if not acts:
+        return f"nothing was changed: {counted(count, 'proposal')} in a dry run"
+    became = ", ".join(f"{number} {what}" for what, number in counts.items())
+    return f"{counted(count, 'change')} proposed: {became}"
 
 
 def change_text(decision: Decision) -> str:

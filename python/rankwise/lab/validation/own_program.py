@@ -194,7 +194,7 @@ class OnCluster(InLab):
         self, lab: Lab | None, case: Case, where: int | PlacementFile, path: Path, trace: bool, limit_s: float
     ) -> Made:
         """One run by the user's launch line, placed as by `rankwise run` and recorded as by `rankwise record`."""
-        asked = placed_run.RecordRequest(str(path), True, What(trace=trace))
+        asked = recorder.Request(str(path), True, What(trace=trace))
         session = self._prepared(case, self._blocked(where) if isinstance(where, int) else where, asked)
         log, start_s = path.with_name(path.name + ".log"), time.time()
         try:
@@ -218,7 +218,7 @@ class OnCluster(InLab):
         return msgspec.convert(to_dict(placement), PlacementFile)
 
     def _prepared(
-        self, case: Case, where: PlacementFile, request: placed_run.RecordRequest | None
+        self, case: Case, where: PlacementFile, request: recorder.Request | None
     ) -> placed_run.PlacedRun:
         """A placed run that was checked."""
         path = self.state.directory / "run.placement.json"

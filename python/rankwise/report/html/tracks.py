@@ -45,19 +45,22 @@ def legend(report: ReportData) -> list[tuple[str, str]]:
 
 
 def chart(report: ReportData) -> figure | None:
-    """All tracks on one axis of time, those of a kind together; `None` without samples over time."""
+    """All tracks on one axis of time, those of a kind together; `None` where nothing is known over time."""
     tracks = _tracks(report)
     timeline = report.use.timeline
-    if timeline is None or not tracks:
+    edges_s = timeline.edges_s if timeline is not None and tracks else [0.0, report.program.elapsed_s]
+    # What ended before MPI_Init has no place here.
+    changes = [each for each in report.tuning if each.ended_s is None or each.ended_s > 0]
+    if not tracks and not changes:
         return None
     rows = [(track.kind, use_words.track_name(track, report.program.hosts)) for track in tracks]
-    tuned = list(dict.fromkeys((TUNED, change.host) for change in report.tuning))
+    tuned = list(dict.fromkeys((TUNED, change.host) for change in changes))
     rows_of_all = rows + tuned
     made = plain_figure(
         height=90 + 20 * len(rows_of_all) + 12 * len({kind for kind, _ in rows_of_all}),
         x_axis_label="time after MPI_Init (s)",
         y_range=FactorRange(factors=rows_of_all[::-1], factor_padding=0.05, group_padding=0.6),
-        x_range=(0.0, timeline.edges_s[-1]),
+        x_range=(0.0, edges_s[-1]),
         tools="xwheel_zoom,xpan,reset",
     )
     axis: Any = made.yaxis[0]
@@ -70,7 +73,7 @@ def chart(report: ReportData) -> figure | None:
     }
     for track, row in zip(tracks, rows, strict=True):
         for (begin, end), value, pu in zip(
-            pairwise(timeline.edges_s), track.per_s, track.pu or [None] * len(track.per_s), strict=True
+            pairwise(edges_s), track.per_s, track.pu or [None] * len(track.per_s), strict=True
         ):
             if value is None or value <= 0:
                 continue
@@ -79,13 +82,12 @@ def chart(report: ReportData) -> figure | None:
             share = value / _most(tracks, track.kind)
             for name, cell in zip(pieces, (row, begin, end, share, _COLOURS[track.kind], text), strict=True):
                 pieces[name].append(cell)
-    for change in report.tuning:
-        until_s = change.ended_s
+    for change in changes:
+        begin_s, until_s = max(change.proposed_s, 0.0), change.ended_s
         if until_s is None:  # still tried when the run ended, or never
-            last_s = timeline.edges_s[-1]
-            until_s = last_s if change.applied_s is not None else change.proposed_s + last_s / 100
+            until_s = edges_s[-1] if change.applied_s is not None else begin_s + edges_s[-1] / 100
         text = f"{change.became}: {change.change}; {tuning.times_text(change)}; {tuning.gains_of(change)}"
-        cells = ((TUNED, change.host), max(change.proposed_s, 0.0), until_s, 0.8)
+        cells = ((TUNED, change.host), begin_s, until_s, 0.8)
         colour = _OF_CHANGE.get(change.became, GREY)
         for name, cell in zip(pieces, (*cells, colour, text), strict=True):
             pieces[name].append(cell)

@@ -22,7 +22,7 @@ def view(report: ReportData) -> list[RenderableType]:
         return []
     shown = sorted(changes, key=lambda change: change.applied_s is None)[:_SHOWN]
     shown.sort(key=lambda change: change.proposed_s)
-    parts: list[RenderableType] = [title("Ranks moved while it ran"), Text(f"  {summary(changes)}")]
+    parts: list[RenderableType] = [title("What `rankwise tune` did"), Text(f"  {summary(changes)}")]
     parts += [line for change in shown for line in _lines(change)]
     if len(changes) > len(shown):
         parts.append(Text(f"  and {len(changes) - len(shown)} more: `rankwise tune show`"))

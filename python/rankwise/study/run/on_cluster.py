@@ -82,7 +82,7 @@ class Cluster:
         """
         where = path.with_suffix(".placement.json")
         save(placement, where)
-        asked = placed_run.RecordRequest(str(path), True, What(trace=False))
+        asked = recorder.Request(str(path), True, What(trace=False))
         line = [*self._without_ranks(), *words]
         session = placed_run.prepare(
             line, str(where), None, str(self.directory / "cluster.machine.toml"), None, asked

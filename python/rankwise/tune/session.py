@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A tuner of this process' own: its directories, its start, what it leaves behind."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from contextlib import ExitStack
+from dataclasses import dataclass
+
+from rankwise.tune import directories
+from rankwise.tune.document import Tuner, tuner_of
+from rankwise.tune.events import FILE_NAME, read_events
+from rankwise.tune.output import claim, write_summary
+from rankwise.tune.plan import Plan, this_node
+from rankwise.tune.tuner_process import LOG, TunerProcess
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What the user asked for.
+
+    Attributes:
+        act: Change anything; without it, only say what would be done.
+        irq: Interrupts may be moved as well.
+        machine: The machine file that costs are taken from.
+        output: Directory `NAME.tune` to keep plan, events and summary in; `None` to keep nothing.
+        force: Replace what is there.
+    """
+
+    act: bool = True
+    irq: bool = False
+    machine: str | None = None
+    output: str | None = None
+    force: bool = False
+
+
+class Session:
+    """One tuner, about to start, at work, or ended.
+
+    Attributes:
+        plan: What it will be told, as far as it is known already.
+        output: `NAME.tune`, if it was asked for.
+        events: File of its events.
+
+    Raises:
+        RankwiseError: It cannot be tuned so; nothing is left.
+    """
+
+    def __init__(self, asked: Asked):
+        pus, costs = this_node(asked.machine)
+        with ExitStack() as undo:
+            self._claim = claim(asked.output, asked.force) if asked.output is not None else None
+            if self._claim is not None:
+                undo.callback(self._claim.take_back)
+            self._state = directories.new_state(os.getpid())
+            undo.pop_all()
+        self.output = self._claim.path if self._claim is not None else None
+        self._kept = self.output or self._state
+        self.events = self._kept.resolve() / FILE_NAME
+        self._process: TunerProcess | None = None
+        self.plan = Plan(
+            pus=pus,
+            costs=costs,
+            state=self._state,
+            socket=self._state / directories.SOCKET,
+            act=asked.act,
+            irq=asked.irq,
+            events=self.events,
+        )
+
+    def start(self, plan: Plan) -> None:
+        """Start the tuner.
+
+        Raises:
+            RankwiseError: It could not start.
+        """
+        directories.check_socket(plan.socket)
+        path = self._kept / "plan"
+        plan.write(path)
+        self._process = TunerProcess(path, plan.socket, self._kept / LOG)
+
+    def is_running(self) -> bool:
+        """Whether the tuner has not ended."""
+        return self._process is not None and self._process.is_running()
+
+    def end(self) -> Tuner:
+        """End the tuner; returns what it did.
+
+        Raises:
+            RankwiseError: Its events cannot be read, or the summary cannot be written.
+        """
+        early = self._process.end() if self._process is not None else ""
+        done = tuner_of(read_events(self.events), ended_early=early)
+        if self._claim is not None:
+            write_summary(self._claim.path, done)
+            self._claim.settle()
+        return done
+
+    def abandon(self) -> None:
+        """End the tuner and leave everything as it was: what was to be tuned did not start."""
+        self.close()
+        if self._claim is not None:
+            self._claim.take_back()
+
+    def close(self) -> None:
+        """End the tuner if it still runs, and remove what is of this session only."""
+        if self._process is not None:
+            self._process.end()
+        directories.remove_state(self._state, directories.GUARD_S)
+        if self._process is None:
+            shutil.rmtree(self._state, ignore_errors=True)
