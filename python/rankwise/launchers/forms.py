@@ -13,14 +13,16 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
 from rankwise.errors import RankwiseError
 from rankwise.launchers.placed import RanksByHost
-from rankwise.machine.placement import Placement
 from rankwise.machine.topology import NodeTopology
+
+if TYPE_CHECKING:
+    from rankwise.machine.placement import Placement
 
 _T = TypeVar("_T")
 

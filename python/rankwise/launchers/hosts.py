@@ -8,11 +8,14 @@ import re
 import socket
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from rankwise import regular_files
 from rankwise.errors import RankwiseError
 from rankwise.launchers.line import LaunchLine
-from rankwise.machine.placement import Placement, default_names
+
+if TYPE_CHECKING:
+    from rankwise.machine.placement import Placement
 
 # Options that name a file of hosts, or the hosts; Hydra and Open MPI.
 FILE_OPTIONS = ("f", "hostfile", "machinefile")
@@ -39,6 +42,8 @@ def on_hosts(
     Raises:
         RankwiseError: There are too few hosts, one comes twice, or none is known.
     """
+    from rankwise.machine.placement import default_names
+
     count = len(placement.node_names)
     allocated = allocation(environment)
     if given is not None:

@@ -11,13 +11,16 @@ not know each other as neighbours.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from rankwise.errors import RankwiseError
 from rankwise.launchers.line import Launcher, LaunchLine
 from rankwise.launchers.mpich_mapping import host_order
 from rankwise.launchers.placed import CannotDeal, Emitted, Placing
-from rankwise.machine.placement import Placement
 from rankwise.machine.topology import NodeTopology
+
+if TYPE_CHECKING:
+    from rankwise.machine.placement import Placement
 
 SUFFIXES = (".hosts",)
 CONFLICTING = "rankmap bind-to binding map-by ppn perhost grr rr order-nodes configfile"

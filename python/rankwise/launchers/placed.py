@@ -6,13 +6,16 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rankwise import whole_files
 from rankwise.errors import RankwiseError
 from rankwise.launchers.hosts import FILE_OPTIONS, LIST_OPTIONS
 from rankwise.launchers.line import Launcher, LaunchLine, Option, Segment
-from rankwise.machine.placement import Placement
 from rankwise.machine.topology import NodeTopology
+
+if TYPE_CHECKING:
+    from rankwise.machine.placement import Placement
 
 
 class CannotDeal(RankwiseError):

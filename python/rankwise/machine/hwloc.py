@@ -72,15 +72,17 @@ def library_path() -> str:
 
 def own_copies() -> list[str]:
     """Paths of the hwloc that was installed with Rankwise."""
+    beside = Path(__file__).resolve().parent.parent / "_lib" / _SONAME
+    if beside.is_file():
+        return [str(beside)]
     # An editable install keeps built files away from the sources, where only importlib's metadata finds them.
     from importlib.metadata import PackageNotFoundError, files
 
-    beside = Path(__file__).resolve().parent.parent / "_lib" / _SONAME
     try:
         listed = [Path(each.locate()) for each in files("rankwise") or [] if each.name == _SONAME]
     except PackageNotFoundError:
         listed = []
-    return list(dict.fromkeys(str(path) for path in [beside, *listed] if path.is_file()))
+    return list(dict.fromkeys(str(path) for path in listed if path.is_file()))
 
 
 @cache

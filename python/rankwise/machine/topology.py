@@ -12,19 +12,21 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import tarfile
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rankwise import regular_files
 from rankwise.errors import RankwiseError
 from rankwise.machine import hwloc, synthetic
 from rankwise.quantities import bytes_text
 from rankwise.scratch import scratch
+
+if TYPE_CHECKING:
+    import tarfile
 
 # Of /proc and /sys as hwloc reads them: a node of 1 000 PUs has about 20 000 files, and 10 MB.
 _MOST_SAVED_BYTES = 256 << 20
@@ -161,6 +163,8 @@ def from_saved_files(path: str | os.PathLike[str]) -> NodeTopology:
 
 def xml_of_saved_files(path: str | os.PathLike[str]) -> bytes:
     """The same as hwloc's XML."""
+    import tarfile
+
     path = Path(path)
     if path.is_dir():
         return hwloc.xml_of_root(path)
@@ -186,6 +190,8 @@ def describe(text: str) -> NodeTopology:
 
 
 def _unpack(archive: tarfile.TarFile, directory: Path) -> None:
+    import tarfile
+
     # Only regular files, written by hand: no link or absolute name of a foreign archive can reach outside.
     left = _MOST_SAVED_BYTES
     for number, member in enumerate(archive):
