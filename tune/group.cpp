@@ -5,6 +5,8 @@
 #include <cmath>
 #include <utility>
 
+#include "decide/problem.hpp"
+
 namespace rankwise::tune {
 
 namespace {
@@ -15,17 +17,12 @@ constexpr double same_behaviour = 0.15;
 constexpr double same_capability = 0.2;
 constexpr std::size_t most_known = 32;
 
-std::vector<double> capabilities(const Observation &observation, const Mapping &mapping) {
-    std::vector<double> found;
-    for (const PuSet &units : mapping) {
-        double sum = 0;
-        for (std::size_t pu = units._Find_first(); pu < most_pus; pu = units._Find_next(pu)) {
-            const auto load = observation.pus.find(static_cast<std::int32_t>(pu));
-            sum += load == observation.pus.end() ? 1 : load->second.capability();
-        }
-        found.push_back(units.any() ? sum / static_cast<double>(units.count()) : 1);
-    }
-    return found;
+/// Of each rank's units.
+std::vector<double> capabilities(const Observation &observation, const Node &node, const Mapping &mapping) {
+    int busy_threads = 1;
+    for (const RankLoad &rank : observation.ranks)
+        busy_threads = std::max(busy_threads, rank.busy_threads);
+    return capabilities(observation, node, mapping, busy_threads);
 }
 
 bool are_alike(const std::vector<double> &a, const std::vector<double> &b) {
@@ -53,7 +50,7 @@ void Group::forget() {
     watched.reset();
 }
 
-void Group::look_at(const Observation &observation) {
+void Group::look_at(const Observation &observation, const Node &node) {
     last = observation;
     mapping.clear();
     std::vector<double> outside;
@@ -61,7 +58,7 @@ void Group::look_at(const Observation &observation) {
         mapping.push_back(rank.mask);
         outside.push_back(rank.outside_mpi);
     }
-    capability = capabilities(observation, mapping);
+    capability = capabilities(observation, node, mapping);
     behaviour = {signature(outside, capability), 0};
     environment.clear();
     for (const auto &[pu, load] : observation.pus)
@@ -93,10 +90,11 @@ bool Group::is_held(const std::string &target, Seconds now) const {
     });
 }
 
-void Group::learn(const Trial &trial, const Mapping &to, const Policy &policy, Seconds now) {
+void Group::learn(const Trial &trial, const Mapping &to, const Policy &policy, const Node &node,
+                  Seconds now) {
     std::erase_if(failed, [&](const Failed &each) { return each.until + policy.longest_pause < now; });
     if (trial.outcome() == Trial::Outcome::kept)
-        return keep(trial, to, policy, now);
+        return keep(trial, to, policy, node, now);
     if (trial.outcome() == Trial::Outcome::undone) {
         acting = false;
         ++undone;
@@ -112,7 +110,7 @@ void Group::learn(const Trial &trial, const Mapping &to, const Policy &policy, S
     pause = std::min(2 * pause, policy.longest_pause);
 }
 
-void Group::keep(const Trial &trial, const Mapping &to, const Policy &policy, Seconds now) {
+void Group::keep(const Trial &trial, const Mapping &to, const Policy &policy, const Node &node, Seconds now) {
     pause = policy.first_pause;
     undone = 0;
     if (!trial.attempt().expected) {
@@ -125,7 +123,7 @@ void Group::keep(const Trial &trial, const Mapping &to, const Policy &policy, Se
             known.erase(known.begin());
         known.push_back({behaviour, to, trial.rate(), *trial.rate_of()});
     }
-    set_masks(to);
+    set_masks(to, node);
 }
 
 void Group::hold(const std::string &target, const Policy &policy, Seconds now) {
@@ -141,7 +139,7 @@ void Group::hold(const std::string &target, const Policy &policy, Seconds now) {
     failed.push_back({behaviour, environment, target, now + held, held});
 }
 
-void Group::set_masks(const Mapping &of) {
+void Group::set_masks(const Mapping &of, const Node &node) {
     mapping = of;
     if (!last)
         return;
@@ -149,7 +147,7 @@ void Group::set_masks(const Mapping &of) {
         last->ranks[rank].mask = of[rank];
         expected[last->ranks[rank].process] = of[rank];
     }
-    capability = capabilities(*last, of);
+    capability = capabilities(*last, node, of);
 }
 
 void Group::keep_to(const PuSet &usable) {
@@ -168,6 +166,7 @@ Sample part_of(const Sample &sample, const std::string &group) {
                  [&](const RankSample &rank) { return rank.group == group; });
     part.pus = sample.pus;
     part.memory_bytes = sample.memory_bytes;
+    part.movers = sample.movers;
     return part;
 }
 
@@ -194,12 +193,15 @@ Behaviour behaviour_between(const Sample &before, const Sample &after, const std
 
 std::string target_of(const Change &change, const Mapping &mapping) {
     std::string text;
+    // An interrupt that does not help there does not elsewhere.
+    for (const Change::Interrupt &interrupt : change.interrupts)
+        text += "irq" + std::to_string(interrupt.number) + ";";
+    if (!text.empty())
+        return text;
     for (const PuSet &units : mapping)
         text += list_text(units) + ";";
     for (const Change::Pages &pages : change.pages)
         text += std::to_string(pages.process.number) + "@" + std::to_string(pages.to_numa) + ";";
-    for (const Change::Interrupt &interrupt : change.interrupts)
-        text += "irq" + std::to_string(interrupt.number) + ":" + list_text(interrupt.to) + ";";
     return text;
 }
 

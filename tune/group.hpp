@@ -64,7 +64,7 @@ struct Group {
     /// @brief What was learned is of other ranks, or of other masks.
     void forget();
     /// @brief Take over what the last window showed.
-    void look_at(const Observation &observation);
+    void look_at(const Observation &observation, const Node &node);
     /// @brief Masks that ranks have now though the tuner did not set them, as world ranks.
     std::vector<std::int32_t> changed_by_others();
     /// @return the mapping that suits what the ranks do now, if it is another one
@@ -75,18 +75,20 @@ struct Group {
 
     /// @brief What a trial showed.
     /// @param[in] mapping that it led to
-    void learn(const Trial &trial, const Mapping &mapping, const Policy &policy, Seconds now);
+    void learn(const Trial &trial, const Mapping &mapping, const Policy &policy, const Node &node,
+               Seconds now);
     /// @brief Leave out what the kernel does not allow any more.
     /// @param[in] usable by the ranks
     void keep_to(const PuSet &usable);
 
   private:
-    void keep(const Trial &trial, const Mapping &mapping, const Policy &policy, Seconds now);
+    void keep(const Trial &trial, const Mapping &mapping, const Policy &policy, const Node &node,
+              Seconds now);
     void hold(const std::string &target, const Policy &policy, Seconds now);
-    void set_masks(const Mapping &of);
+    void set_masks(const Mapping &of, const Node &node);
 };
 
-/// @brief A group's ranks, and all units, of a sample.
+/// @brief A group's ranks, and all that is of the node, of a sample.
 Sample part_of(const Sample &sample, const std::string &group);
 
 /// @brief Iterations that each rank has ended between two samples, at least.

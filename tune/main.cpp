@@ -125,7 +125,7 @@ int run(int argc, char **argv) {
     }
     if (argc == 2 && std::string_view(argv[1]) == "--movers") {
         Text text;
-        for (const auto &mover : find_movers(text, "/proc", "/sys", {})) {
+        for (const auto &mover : find_movers(text, "/proc", "/sys")) {
             std::printf("%s\n", mover.c_str());
         }
         return 0;

@@ -6,6 +6,7 @@
 #include <set>
 #include <utility>
 
+#include "decide/interrupts.hpp"
 #include "decide/proposal.hpp"
 #include "group.hpp"
 #include "judge/trial.hpp"
@@ -54,7 +55,9 @@ struct Tuner::State {
     std::map<std::string, Group> groups;
     std::optional<Trial> trial;
     Mapping trial_mapping;
-    std::string left_of; ///< group of which a change could not be taken back whole
+    std::map<std::int32_t, PuSet> lines; ///< interrupts that were moved, and where they are
+    std::set<std::int32_t> fixed;        ///< that cannot be moved
+    std::string left_of;                 ///< group of which a change could not be taken back whole
     Seconds next_full = 0, next_light = 0, filled_at = 0;
     double budget = 0, slowed = 1;
     int quiet = 0;
@@ -171,7 +174,7 @@ struct Tuner::State {
     }
 
     bool stands_back(const Sample &sample) {
-        const std::string who = other_movers(sample, policy);
+        const std::string who = other_movers(sample, policy, {}, {});
         if (who != stood_back) {
             stood_back = who;
             log(Event::stood_back, {},
@@ -276,13 +279,13 @@ struct Tuner::State {
         const bool stopped = std::any_of(full.ranks.begin(), full.ranks.end(), [&](const RankSample &rank) {
             return rank.group == name && rank.stopped;
         });
-        if (stopped || !other_movers(full, policy).empty()) {
+        const Change change = change_to(*group.last, known->mapping);
+        if (stopped || !other_movers(full, policy, name, change).empty()) {
             group.quiet_until = now + policy.first_pause;
             return;
         }
         group.behaviour = behaviour;
-        start({name, change_to(*group.last, known->mapping), 0, moved(*group.last, known->mapping),
-               known->rate, known->rate_of},
+        start({name, change, 0, moved(*group.last, known->mapping), known->rate, known->rate_of},
               known->mapping);
     }
 
@@ -297,7 +300,7 @@ struct Tuner::State {
             return true;
         }
         const std::optional<Sample> base = group.base, middle = group.middle;
-        group.look_at(observation);
+        group.look_at(observation, node);
         if (heed_others(group))
             return true;
         const std::vector<Proposal> proposals = worthwhile(observation, group);
@@ -310,11 +313,16 @@ struct Tuner::State {
             return true;
         if (!may_act || now < group.quiet_until)
             return true;
-        for (const Proposal &proposal : proposals)
-            if (!group.is_held(target_of(proposal.change, proposal.mapping), now)) {
+        for (const Proposal &proposal : proposals) {
+            if (group.is_held(target_of(proposal.change, proposal.mapping), now))
+                continue;
+            if (const std::string who = other_movers(own, policy, name, proposal.change); !who.empty())
+                say(name, Event::refused, who + " moves what would be moved");
+            else {
                 propose(name, group, proposal, own);
                 return true;
             }
+        }
         return true;
     }
 
@@ -325,12 +333,16 @@ struct Tuner::State {
         Decision decision = decide(observation, node, group.allowed, worth);
         if (!decision.refused.empty())
             say(observation.group, Event::refused, decision.refused);
+        if (policy.move_interrupts)
+            for (Proposal &each : decide_interrupts(observation, node, group.allowed, nobodys(), fixed)) {
+                Change::Interrupt &interrupt = each.change.interrupts.front();
+                if (const auto line = lines.find(interrupt.number); line != lines.end())
+                    interrupt.from = line->second;
+                found.push_back(std::move(each));
+            }
+        // Where both save as much, the interrupt goes: that costs no rank its caches.
         if (decision.proposal)
             found.push_back(std::move(*decision.proposal));
-        if (policy.move_interrupts)
-            if (std::optional<Proposal> interrupt =
-                    decide_interrupt(observation, node, group.allowed, nobodys()))
-                found.push_back(std::move(*interrupt));
         const bool any = !found.empty();
         std::erase_if(found, [&](const Proposal &each) { return each.gain < worth + cost(each.change); });
         std::stable_sort(found.begin(), found.end(),
@@ -384,7 +396,12 @@ struct Tuner::State {
             left_of = name;
         if (const auto found = groups.find(name); found != groups.end()) {
             Group &group = found->second;
-            group.learn(*trial, trial_mapping, policy, now);
+            group.learn(*trial, trial_mapping, policy, node, now);
+            for (const Change::Interrupt &interrupt : trial->attempt().change.interrupts)
+                if (trial->outcome() == Trial::Outcome::kept)
+                    lines[interrupt.number] = interrupt.to;
+                else if (trial->outcome() == Trial::Outcome::failed)
+                    fixed.insert(interrupt.number);
             if (trial->outcome() == Trial::Outcome::failed)
                 group.keep_to(usable(group));
         }

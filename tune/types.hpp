@@ -80,6 +80,7 @@ struct RankSample {
     /// Seconds inside MPI as samples of its instruction pointer say, where there is no page.
     std::optional<Seconds> sampled_mpi;
     std::vector<std::uint64_t> pages_by_numa; ///< empty: not looked at
+    bool has_dlb = false;                     ///< DLB (BSC) is part of it, and binds its threads
 };
 
 /// @brief Times of a processing unit since boot.
@@ -90,8 +91,10 @@ struct PuSample {
     Seconds interrupt = 0; ///< of this, irq and softirq
     std::uint64_t interrupts = 0;
     std::int32_t line =
-        -1;           ///< the device's interrupt that came here most since the last look; -1 if none came
-    double clock = 1; ///< current clock by highest, 1 where it cannot be read
+        -1; ///< the device's interrupt that came here most since the last look; -1 if none came
+    double line_share = 1;       ///< of all such interrupts since then, its part
+    std::int32_t line_numa = -1; ///< NUMA node of its device; -1 if not known
+    double clock = 1;            ///< current clock by highest, 1 where it cannot be read
 };
 
 /// @brief A node at one moment. A light sample has pages only.
@@ -103,7 +106,7 @@ struct Sample {
     std::vector<std::uint64_t>
         memory_bytes; ///< moved since some moment, by NUMA node; empty without counters
     std::vector<std::string>
-        movers; ///< others that move processes or interrupts: "irqbalance", "AutoNUMA", ...
+        movers; ///< others that move processes or interrupts of all jobs: "irqbalance", "AutoNUMA", ...
 };
 
 /// @brief Put all threads of a rank on other processing units.
@@ -125,7 +128,7 @@ struct Change {
     std::vector<Pages> pages;
     struct Interrupt {
         std::int32_t number;
-        PuSet to;
+        PuSet from, to; ///< none: what it had before the first change
     };
     std::vector<Interrupt> interrupts;
     bool empty() const { return moves.empty() && pages.empty() && interrupts.empty(); }

@@ -79,13 +79,16 @@ void show_rank(std::ostream &line, const RankSample &rank) {
         line << "null";
     }
     line << ", \"pages_by_numa\": "
-         << list(rank.pages_by_numa, [](auto &out, auto value) { show_number(out, value); }) << '}';
+         << list(rank.pages_by_numa, [](auto &out, auto value) { show_number(out, value); })
+         << ", \"has_dlb\": " << (rank.has_dlb ? "true" : "false") << '}';
 }
 
 void show_pu(std::ostream &line, const PuSample &pu) {
     line << "{\"os\": " << pu.os << ", \"online\": " << (pu.online ? "true" : "false")
          << ", \"busy\": " << pu.busy << ", \"interrupt\": " << pu.interrupt
-         << ", \"interrupts\": " << pu.interrupts << ", \"clock\": " << pu.clock << '}';
+         << ", \"interrupts\": " << pu.interrupts << ", \"line\": " << pu.line
+         << ", \"line_share\": " << pu.line_share << ", \"line_numa\": " << pu.line_numa
+         << ", \"clock\": " << pu.clock << '}';
 }
 
 void show(const Sample &sample) {
@@ -125,7 +128,7 @@ void do_line(const std::string &line, LinuxSystem &system) {
     } else if (what == "irq") {
         words >> number >> to;
         Change change;
-        change.interrupts.push_back({number, pus(to)});
+        change.interrupts.push_back({number, {}, pus(to)});
         std::cout << system.apply(change) << std::endl;
     } else if (what == "pages") {
         words >> number >> count;

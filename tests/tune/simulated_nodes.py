@@ -121,8 +121,8 @@ def random_scenario(seed: int, seconds: float, *, disturbed: bool = True) -> str
             case "jump":
                 text.append(f"at {moment:.2f} jump {dice.uniform(0.1, 30):.2f}")
             case "mover":
-                text.append(f"at {moment:.2f} mover {dice.choice(['numad', 'AutoNUMA', 'irqbalance'])}")
-                text.append(f"at {moment + 10:.2f} nomover numad")
+                mover = dice.choice(["numad", "AutoNUMA", "irqbalance"])
+                text += [f"at {moment:.2f} mover {mover}", f"at {moment + 10:.2f} nomover {mover}"]
             case "offline":
                 text.append(f"at {moment:.2f} offline {pu}")
                 text.append(f"at {moment + dice.uniform(0.5, 20):.2f} online {pu}")

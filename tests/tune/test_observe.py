@@ -185,6 +185,12 @@ def tree(tmp_path):
     (proc / "500/cgroup").write_text("0::/job\n")
     (proc / "600").mkdir()
     (proc / "600/comm").write_text("irqbalance\n")
+    (proc / "700").mkdir()
+    (proc / "700/comm").write_text("numad\n" if os.geteuid() == 0 else "of another user\n")
+    if os.geteuid() == 0:
+        os.chown(proc / "700", 12345, 12345)
+    (proc / "irq/24").mkdir(parents=True)
+    (proc / "irq/24/node").write_text("1\n")
     (proc / "stat").write_text("cpu 1 1 1 1\ncpu0 100 20 30 9999 8888 10 15 7 50 0\nintr 1\n")
     head = "           CPU0\n"
     (proc / "interrupts").write_text(
@@ -228,7 +234,22 @@ def test_a_made_up_node_is_seen_as_it_is(driving, tree):
     assert units[0]["interrupt"] == pytest.approx(0.25)
     assert units[0]["interrupts"] == 17
     assert units[0]["clock"] == 0.5
-    assert sample["movers"] == ["AutoNUMA", "DLB", "irqbalance", "sched_ext"]
+    # THEN another user's process has only the name of a mover, and DLB is its rank's affair
+    assert sample["movers"] == ["AutoNUMA", "irqbalance", "sched_ext"]
+    assert rank["has_dlb"] is True
+
+
+def test_an_interrupts_share_is_told_by_how_often_it_came(driving, tree):
+    # GIVEN a node that was looked at
+    proc, sys = tree
+    driver = driving(lines=[f"proc {proc}", f"sys {sys}", "pid 500"])
+    driver.sample()
+    # WHEN interrupt 24 comes 30 times, 25 ten times, and timers more often
+    head = "           CPU0\n"
+    (proc / "interrupts").write_text(head + " 24:  41  IO-APIC  x\nLOC:  9999  Local timer\n 25: 16 y\n")
+    unit = driver.sample()["pus"][0]
+    # THEN
+    assert (unit["line"], unit["line_share"], unit["line_numa"]) == (24, 0.75, 1)
 
 
 def test_mpi_time_of_a_rank_without_a_page_is_sampled(start, driving, tmp_path):

@@ -95,6 +95,163 @@ def test_nothing_is_touched_where_nothing_is_to_be_gained(program, job):
     assert outcome.samples < 200
 
 
+def kept_mappings(kept: list[dict]) -> list[tuple]:
+    """The units of each rank after each change that was kept; those that never moved are left out."""
+    now: dict[int, str] = {}
+    found = []
+    for event in kept:
+        now.update({rank: to for rank, (_, to) in zip(event["ranks"], event["moves"], strict=True)})
+        found.append(tuple(sorted(now.items())))
+    return found
+
+
+@pytest.mark.parametrize("ranks", [4, 16, 64, 256])
+def test_what_is_gained_does_not_depend_on_how_many_ranks_there_are(program, ranks):
+    # GIVEN one rank on a core of which interrupts take a fifth, one that waits 60 % of its time, all others alike
+    times = ",".join(["0.01"] * (ranks - 1) + ["0.004"])
+    scenario = (
+        f"node packages 2 cores {ranks // 2}\npolicy act 1\n"
+        f"job a pus {','.join(map(str, range(ranks)))} compute {times}\nat 0 irq 0 0.2\nat 1 start a\nuntil 30\n"
+    )
+    # WHEN it is tuned
+    outcome = simulate(program, scenario)
+    # THEN these two are exchanged: a fifth of an iteration is saved, as was estimated
+    (kept,) = outcome.of("kept")
+    assert kept["ranks"] == [0, ranks - 1]
+    assert kept["estimated_gain"] == pytest.approx(0.2, abs=0.01)
+    assert kept["measured_gain"] == pytest.approx(0.2, abs=0.02)
+
+
+def test_a_core_that_idles_is_not_a_slow_one(program):
+    # GIVEN ranks that sleep while they wait, so that the waiting one's core has a third of its clock
+    scenario = (
+        QUAD
+        + "job a pus 0,1,2,3 compute 0.01,0.01,0.01,0.002 spins 0\nat 0 irq 0 0.4\nat 1 start a\nuntil 30\n"
+    )
+    # WHEN it is tuned, THEN the waiting rank goes to the core of the interrupts
+    assert simulate(program, scenario).jobs["a"]["masks"] == ["3", "1", "2", "0"]
+
+
+def test_threads_of_a_rank_get_a_core_each(program):
+    # GIVEN two ranks of two threads that may run anywhere on four cores of two threads, and run on two cores
+    scenario = (
+        "node packages 1 cores 4 smt 2\npolicy act 1\n"
+        "job a on 0-7 compute 0.01,0.01 threads 2\nat 1 start a\nuntil 30\n"
+    )
+    # WHEN it is tuned
+    outcome = simulate(program, scenario)
+    # THEN no two threads share a core
+    units = [int(unit) % 4 for mask in outcome.jobs["a"]["masks"] for unit in mask.split(",")]
+    assert sorted(units) == [0, 1, 2, 3]
+
+
+def test_ranks_change_places_with_those_that_have_as_many_units(program):
+    # GIVEN a rank of two units and three of one, all as their launcher bound them; interrupts and idle ranks
+    scenario = (
+        "node packages 1 cores 5\npolicy act 1\njob a masks 0-1/2/3/4 compute 0.002,0.01,0.01,0.004\n"
+        "at 0 irq 2 0.4\nat 1 start a\nuntil 30\n"
+    )
+    # WHEN it is tuned
+    outcome = simulate(program, scenario)
+    # THEN the busy rank of one unit changes places with the one of one unit that waits, not with the other
+    assert outcome.jobs["a"]["masks"] == ["0,1", "4", "3", "2"]
+
+
+def test_ranks_that_are_bound_to_half_a_node_change_halves(program):
+    # GIVEN two ranks on each of two packages, and a package with many interrupts
+    scenario = (
+        "node packages 2 cores 3\npolicy act 1\njob a masks 0-2/0-2/3-5/3-5 compute 0.01,0.01,0.002,0.002\n"
+        "at 0 irq 0 0.5\nat 0 irq 1 0.5\nat 0 irq 2 0.5\nat 1 start a\nuntil 60\n"
+    )
+    # WHEN it is tuned, THEN the busy ones have the other package
+    assert simulate(program, scenario).jobs["a"]["masks"] == ["3,4,5", "3,4,5", "0,1,2", "0,1,2"]
+
+
+def test_masks_that_overlap_are_left_alone(program):
+    # GIVEN ranks that share some of their units
+    scenario = (
+        QUAD + "job a masks 0-1/1-2/3 compute 0.01,0.01,0.002\nat 0 irq 0 0.4\nat 1 start a\nuntil 30\n"
+    )
+    # WHEN it is tuned
+    outcome = simulate(program, scenario)
+    # THEN nothing is done, and it is said why
+    assert outcome.of("applied") == []
+    assert "overlap" in outcome.of("refused")[0]["why"]
+
+
+def test_autonuma_keeps_from_moving_ranks_that_are_not_bound_only(program):
+    # GIVEN AutoNUMA, as it is on by default, and ranks that are bound
+    bound = (
+        QUAD + "job a pus 0,1,2,3 compute 0.01,0.01,0.01,0.004\nat 0 irq 0 0.4\nat 0 mover AutoNUMA\n"
+        "at 1 start a\nuntil 30\n"
+    )
+    # WHEN they are tuned, THEN they are exchanged
+    assert simulate(program, bound).jobs["a"]["masks"] == ["3", "1", "2", "0"]
+    # WHEN they are not bound
+    outcome = simulate(program, bound.replace("pus 0,1,2,3", "on 0-3"))
+    # THEN nothing is done
+    assert outcome.of("applied") == []
+    # WHEN numad is there, too, THEN nobody is moved
+    assert simulate(program, bound.replace("AutoNUMA", "numad")).of("applied") == []
+
+
+IRQ = (
+    "node packages 2 cores 4\npolicy act 1 irq 1\n"
+    "job a pus 0,1,4,5 compute 0.01,0.01,0.01,0.01\nat 0 line 40 0 0.3 0\nat 1 start a\n"
+)
+
+
+def test_an_interrupt_goes_to_a_unit_that_nobody_has_near_its_device(program):
+    # GIVEN an interrupt on a rank's core, where all compute alike
+    # WHEN it may be moved
+    outcome = simulate(program, IRQ + "until 30\n")
+    # THEN it goes to the first unit without a rank of its device's NUMA node, and back at the end
+    (kept,) = outcome.of("kept")
+    assert kept["interrupts"] == [[40, "2"]]
+    assert kept["measured_gain"] == pytest.approx(0.3, abs=0.02)
+    assert outcome.violations == []
+    # WHEN the device is at the other NUMA node, THEN so is the unit
+    (kept,) = simulate(program, IRQ.replace("0.3 0", "0.3 1") + "until 30\n").of("kept")
+    assert kept["interrupts"] == [[40, "6"]]
+
+
+def test_an_interrupt_is_not_put_beside_a_busy_rank_on_its_core(program):
+    # GIVEN units without a rank: the other threads of three busy cores, and those of a core with nobody
+    scenario = (
+        "node packages 1 cores 4 smt 2\npolicy act 1 irq 1\n"
+        "job a pus 0,1,2 compute 0.01,0.01,0.01\nat 0 line 40 0 0.3\nat 1 start a\nuntil 30\n"
+    )
+    # WHEN it is moved, THEN it is to the core with nobody
+    (kept,) = simulate(program, scenario).of("kept")
+    assert kept["interrupts"] in ([[40, "3"]], [[40, "7"]])
+
+
+def test_only_a_lines_own_share_moves_with_it(program):
+    # GIVEN a core of which two devices' interrupts take 20 % and 10 %
+    outcome = simulate(program, IRQ.replace("0 0.3 0", "0 0.2 0\nat 0 line 41 0 0.1 0") + "until 60\n")
+    # WHEN they are tuned, THEN the larger one is estimated to save its own part, and the other one follows
+    first, second = outcome.of("kept")
+    assert first["estimated_gain"] == pytest.approx(1 - 0.7 / 0.9, abs=0.02)
+    assert {first["interrupts"][0][0], second["interrupts"][0][0]} == {40, 41}
+
+
+def test_an_interrupt_that_cannot_be_moved_hides_no_move_of_ranks(program):
+    # GIVEN an interrupt that the kernel keeps where it is, and a rank that waits
+    scenario = (IRQ + "until 60\n").replace("0.01,0.01\n", "0.01,0.004\n").replace("0.3 0", "0.3 0 fixed")
+    # WHEN it is tuned
+    outcome = simulate(program, scenario)
+    # THEN the interrupt is tried once, and then the waiting rank is put there
+    assert len([each for each in outcome.of("failed") if each["interrupts"]]) == 1
+    assert outcome.jobs["a"]["masks"] == ["5", "1", "4", "0"]
+
+
+def test_an_interrupt_that_is_moved_twice_is_undone_to_where_it_was(program):
+    # GIVEN an interrupt that is moved once, after which another's comes to that unit
+    scenario = IRQ + "at 20 line 41 2 0.1 0\nat 20 irq 2 0.9\nuntil 90\n"
+    # WHEN it is tuned, THEN each move says where it was before, and all is given back at the end
+    assert simulate(program, scenario).violations == []
+
+
 def test_each_phase_of_a_program_gets_its_mapping(program):
     # GIVEN a program in which two ranks wait in turn, six seconds each, and interrupts: no mapping suits both
     phases = [
@@ -234,7 +391,7 @@ def test_a_rank_that_ends_in_a_trial_does_not_keep_its_partner_away(program):
 def test_what_cannot_be_told_from_noise_is_tried_ever_more_rarely(program):
     # GIVEN a job whose rate varies by more than a change is estimated to gain
     scenario = QUAD + (
-        "job a pus 0,1,2,3 compute 0.01,0.01,0.01,0.008 noise 0.4\nat 0 irq 0 0.15\nat 1 start a\nuntil 1200\n"
+        "job a pus 0,1,2,3 compute 0.01,0.01,0.01,0.008 noise 0.4\nat 0 irq 0 0.08\nat 1 start a\nuntil 1200\n"
     )
     # WHEN it runs for twenty minutes
     outcome = simulate(program, scenario)
@@ -309,7 +466,6 @@ def test_the_mapping_that_is_searched_is_the_best_of_all(program, computation, i
     # WHEN all its mappings are estimated
     (found,) = lines(program, scenario + "at 0 start a\nuntil 1\nbest a\n", "best")
     # THEN none is better by more than a hundredth than the one that the search finds
-    assert found["best"] <= found["now"]
     assert found["reached"] <= found["best"] + 0.01 * found["now"]
 
 
@@ -332,10 +488,16 @@ def test_a_rule_that_is_broken_is_seen(program):
         QUAD + "job a pus 0,1,2,3 compute 0.01,0.01,0.01,0.004\nat 0 irq 0 0.4\nat 1 start a\nuntil 20\n"
     )
     assert simulate(program, scenario).violations == []
+    # WHEN it ends in the middle of a measurement, THEN what was tried is given back as well
+    for until in (2.9, 3.3, 3.7, 4.1, 4.5):
+        assert simulate(program, scenario.replace("until 20", f"until {until}")).violations == []
     # WHEN the tuner ends without giving masks back
     found = lines(program, scenario, "forgets")
     # THEN the simulation says so
     assert {each["violation"] for each in found if "violation" in each} == {"a: a mask was not given back"}
+    # WHEN it moves a rank to a unit that the job never had, THEN that, too
+    found = lines(program, scenario.replace("cores 4", "cores 5"), "wanders")
+    assert {each["violation"] for each in found if "violation" in each} == {"a: asked for units it may not use"}
 
 
 @pytest.mark.slow
@@ -353,7 +515,7 @@ def test_a_hundred_thousand_steps_of_random_jobs(program):
                 kept = [event for event in outcome.of("kept") if event["group"] == name]
                 applied = [event for event in outcome.of("applied") if event["group"] == name]
                 assert len(applied) <= 3 * len(kept) + 40, (seed, name)
-                mappings = [str(sorted(event["moves"])) for event in kept]
+                mappings = kept_mappings(kept)
                 assert len(mappings) == len(set(mappings)), (seed, name)
         steps += outcome.steps
         seed += 1

@@ -9,6 +9,8 @@ namespace rankwise::tune {
 namespace {
 
 constexpr double busy_share = 0.1;
+// Below this use of a unit governors lower its clock because of that: schedutil asks for 1.25 x use.
+constexpr double clock_follows_use = 0.8;
 // A core that others take whole still gives a rank something.
 constexpr double least_capability = 0.05;
 
@@ -84,6 +86,19 @@ RankLoad load_of(const RankSample &before, const RankSample &after, Seconds leng
     return load;
 }
 
+/// Units that are hardly used get the clock of those that are.
+void set_clocks(std::map<std::int32_t, PuLoad> &pus, const std::map<std::int32_t, double> &clocks) {
+    double sum = 0;
+    for (const auto &[pu, clock] : clocks)
+        sum += clock;
+    for (auto &[pu, load] : pus) {
+        const auto own = clocks.find(pu);
+        load.clock = own != clocks.end() ? own->second
+                     : clocks.empty()    ? 1
+                                         : sum / static_cast<double>(clocks.size());
+    }
+}
+
 } // namespace
 
 double PuLoad::capability() const {
@@ -117,19 +132,26 @@ std::vector<Observation> observe(const Sample &before, const Sample &after) {
         if (!find(after, rank.process))
             groups[rank.group].unusable = "a rank has ended";
     std::map<std::int32_t, PuLoad> pus; // others: all but interrupts
+    std::map<std::int32_t, double> clocks;
     for (const PuSample &now : after.pus) {
         const auto then = std::find_if(before.pus.begin(), before.pus.end(),
                                        [&](const PuSample &each) { return each.os == now.os; });
         PuLoad load;
         load.online = now.online;
-        load.clock = now.clock;
         load.line = now.line;
+        load.line_share = now.line_share;
+        load.line_numa = now.line_numa;
         if (then != before.pus.end() && now.online && then->online) {
             load.interrupts = share(now.interrupt - then->interrupt, length);
-            load.others = std::max(share(now.busy - then->busy, length) - load.interrupts, 0.0);
+            const double used = share(now.busy - then->busy, length);
+            load.others = std::max(used - load.interrupts, 0.0);
+            if (used >= clock_follows_use)
+                // It may have been idle at the one moment.
+                clocks[now.os] = std::max(then->clock, now.clock);
         }
         pus[now.os] = load;
     }
+    set_clocks(pus, clocks);
     std::vector<double> memory;
     if (before.memory_bytes.size() == after.memory_bytes.size())
         for (std::size_t node = 0; node < after.memory_bytes.size(); ++node)
@@ -142,6 +164,12 @@ std::vector<Observation> observe(const Sample &before, const Sample &after) {
         });
         group.group = name;
         group.pus = pus;
+        // A thread is outside MPI, too, while an interrupt has its core.
+        for (RankLoad &rank : group.ranks)
+            if (const auto at = pus.find(rank.pu); rank.rank < 0 && at != pus.end())
+                rank.outside_mpi =
+                    std::min(rank.outside_mpi / std::max(1 - at->second.interrupts, least_capability),
+                             std::max(1 - rank.waits, 0.0));
         for (const auto &[pu, runs] : run_on[name])
             if (const auto of = group.pus.find(pu); of != group.pus.end())
                 of->second.others = std::max(of->second.others - runs, 0.0);

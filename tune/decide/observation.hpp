@@ -30,9 +30,11 @@ struct RankLoad {
 struct PuLoad {
     double interrupts = 0; ///< share of its time in interrupts and softirqs
     double others = 0;     ///< used by neither the group's ranks nor interrupts
-    double clock = 1;      ///< by the highest
+    double clock = 1;      ///< by the highest; where it is hardly used, the mean of those that are
     bool online = true;
-    std::int32_t line = -1; ///< the device's interrupt that comes here most
+    std::int32_t line = -1;      ///< the device's interrupt that comes here most
+    double line_share = 1;       ///< its part of devices' interrupts here
+    std::int32_t line_numa = -1; ///< NUMA node of its device; -1 if not known
 
     /// What ranks get of it, by a core at its highest clock that nobody else uses.
     double capability() const;

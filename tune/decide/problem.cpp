@@ -32,17 +32,28 @@ std::vector<const Pu *> usable(const Observation &observation, const Node &node,
     return found;
 }
 
-/// Groups of `width` units of one package, in logical order, of those that are not taken.
-void add_slots(const std::vector<const Pu *> &pus, const PuSet &taken, std::size_t width,
+/// Of each unit, how many of its core come before it.
+std::map<std::int32_t, int> places_in_cores(const Node &node) {
+    std::map<std::int32_t, int> place, count;
+    for (const Pu &pu : node.pus)
+        place[pu.os] = pu.core < 0 ? 0 : count[pu.core]++;
+    return place;
+}
+
+/// Groups of `width` units of one package that are not taken, in logical order: first threads of all cores
+/// before second ones.
+void add_slots(const Node &node, const std::vector<const Pu *> &pus, const PuSet &taken, std::size_t width,
                std::vector<PuSet> &slots) {
-    PuSet slot;
-    std::int32_t package = -1;
-    for (const Pu *const pu : pus) {
-        if (taken.test(static_cast<std::size_t>(pu->os)))
-            continue;
-        if (pu->package != package)
-            slot.reset();
-        package = pu->package;
+    const std::map<std::int32_t, int> place = places_in_cores(node);
+    std::vector<const Pu *> free;
+    for (const Pu *const pu : pus)
+        if (!taken.test(static_cast<std::size_t>(pu->os)))
+            free.push_back(pu);
+    std::stable_sort(free.begin(), free.end(),
+                     [&](const Pu *a, const Pu *b) { return place.at(a->os) < place.at(b->os); });
+    std::map<std::int32_t, PuSet> begun; // by package
+    for (const Pu *const pu : free) {
+        PuSet &slot = begun[pu->package];
         slot.set(static_cast<std::size_t>(pu->os));
         if (slot.count() == width) {
             slots.push_back(slot);
@@ -51,28 +62,60 @@ void add_slots(const std::vector<const Pu *> &pus, const PuSet &taken, std::size
     }
 }
 
-/// Whether ranks have as many units each as the others, and none has another's.
-bool are_bound(const std::vector<RankLoad> &ranks, const PuSet &allowed) {
-    PuSet taken;
+/// What the launcher, or whoever it was, bound ranks to.
+struct Binding {
+    bool any = false;     ///< to less than the job's set
+    bool equal = true;    ///< all to as many units
+    bool shared = false;  ///< several to the same
+    bool overlap = false; ///< some to units of which others have a part
+    bool none = false;    ///< one to none that can be used
+};
+
+Binding binding_of(const std::vector<RankLoad> &ranks, const PuSet &usable) {
+    Binding binding;
+    std::vector<PuSet> sets;
     for (const RankLoad &rank : ranks) {
-        const PuSet mask = rank.mask & allowed;
-        if (mask.none() || mask.count() != (ranks.front().mask & allowed).count() || (mask & taken).any())
-            return false;
-        taken |= mask;
+        const PuSet mask = rank.mask & usable;
+        binding.any |= mask != usable;
+        binding.none |= mask.none();
+        binding.equal &= mask.count() == (ranks.front().mask & usable).count();
+        bool is_new = true;
+        for (const PuSet &set : sets) {
+            is_new &= set != mask;
+            binding.overlap |= set != mask && (set & mask).any();
+        }
+        if (is_new)
+            sets.push_back(mask);
+        binding.shared |= !is_new;
     }
-    // A rank that has all units by itself is not bound to any.
-    return ranks.size() > 1 || taken != allowed || allowed.count() == 1;
+    binding.any |= ranks.size() == 1 && usable.count() == 1;
+    return binding;
+}
+
+/// Whether more ranks than units are bound to one set.
+bool are_crowded(const std::vector<RankLoad> &ranks, const PuSet &usable) {
+    return std::any_of(ranks.begin(), ranks.end(), [&](const RankLoad &rank) {
+        const PuSet mask = rank.mask & usable;
+        return static_cast<std::size_t>(std::count_if(ranks.begin(), ranks.end(), [&](const RankLoad &other) {
+                   return (other.mask & usable) == mask;
+               })) > mask.count();
+    });
 }
 
 void make_hierarchy(Problem &problem, const std::map<std::int32_t, const Pu *> &by_number) {
     problem.hierarchy.levels = core;
+    std::vector<std::size_t> widths;
+    for (const PuSet &slot : problem.slots)
+        if (std::find(widths.begin(), widths.end(), slot.count()) == widths.end())
+            widths.push_back(slot.count());
     for (std::size_t slot = 0; slot < problem.slots.size(); ++slot) {
         const Pu &pu = *by_number.at(static_cast<std::int32_t>(problem.slots[slot]._Find_first()));
         // Units of which a level is not known share it with nobody.
         const std::int32_t alone = -2 - static_cast<std::int32_t>(slot);
         for (const std::int32_t part : {0, pu.package, pu.numa, pu.l3, pu.l2, pu.core})
             problem.hierarchy.groups.push_back(part < 0 ? alone : part);
-        problem.hierarchy.node.push_back(0);
+        problem.hierarchy.node.push_back(static_cast<std::int32_t>(
+            std::find(widths.begin(), widths.end(), problem.slots[slot].count()) - widths.begin()));
     }
 }
 
@@ -118,23 +161,25 @@ void make_matrix(Problem &problem, const Observation &observation, const Node &n
     }
 }
 
-/// Of each unit, what ranks get of it: others may use the core's other hardware threads as well.
-std::map<std::int32_t, double> capabilities(const Observation &observation, const Node &node) {
-    std::map<std::int32_t, std::vector<std::int32_t>> threads;
+using Numbers = std::vector<std::int32_t>;
+
+std::map<std::int32_t, Numbers> threads_of_cores(const Node &node) {
+    std::map<std::int32_t, Numbers> threads;
     for (const Pu &pu : node.pus)
         if (pu.core >= 0)
             threads[pu.core].push_back(pu.os);
-    std::map<std::int32_t, double> found;
-    for (const Pu &pu : node.pus) {
-        const auto load = observation.pus.find(pu.os);
-        double capability = load == observation.pus.end() ? 1 : load->second.capability();
-        for (const std::int32_t other : pu.core >= 0 ? threads[pu.core] : std::vector<std::int32_t>{})
-            if (const auto beside = observation.pus.find(other);
-                other != pu.os && beside != observation.pus.end())
-                capability /= 1 + beside->second.others * (2 / two_threads_yield - 1);
-        found[pu.os] = capability;
-    }
-    return found;
+    return threads;
+}
+
+/// What ranks get of a unit. @param[in] threads of its core
+double capability_of(const Observation &observation, std::int32_t unit, const Numbers &threads) {
+    const auto load = observation.pus.find(unit);
+    double capability = load == observation.pus.end() ? 1 : load->second.capability();
+    for (const std::int32_t other : threads)
+        if (const auto beside = observation.pus.find(other); other != unit && beside != observation.pus.end())
+            capability /=
+                1 + (beside->second.others + beside->second.interrupts) * (2 / two_threads_yield - 1);
+    return capability;
 }
 
 void make_loads(Problem &problem, const Observation &observation, const Node &node,
@@ -142,16 +187,14 @@ void make_loads(Problem &problem, const Observation &observation, const Node &no
     placement::Loads &loads = problem.loads;
     std::set<std::int32_t> cores, memories;
     bool share_cores = false;
-    const std::map<std::int32_t, double> of_unit = capabilities(observation, node);
-    for (const PuSet &slot : problem.slots) {
-        double sum = 0;
-        for (std::size_t pu = slot._Find_first(); pu < most_pus; pu = slot._Find_next(pu))
-            sum += of_unit.at(static_cast<std::int32_t>(pu));
-        loads.capability.push_back(sum / static_cast<double>(slot.count()));
-        const Pu &pu = *by_number.at(static_cast<std::int32_t>(slot._Find_first()));
-        loads.core.push_back(pu.core);
+    loads.capability = capabilities(observation, node, problem.slots, problem.busy_threads);
+    for (std::size_t slot = 0; slot < problem.slots.size(); ++slot) {
+        const Pu &pu = *by_number.at(static_cast<std::int32_t>(problem.slots[slot]._Find_first()));
+        // Ranks that are bound to one set are each on a core of it.
+        const std::int32_t on = problem.shared ? -1 : pu.core;
+        loads.core.push_back(on);
         loads.memory.push_back(std::max(pu.numa, -1));
-        share_cores |= pu.core >= 0 && !cores.insert(pu.core).second;
+        share_cores |= on >= 0 && !cores.insert(on).second;
         memories.insert(pu.numa);
     }
     if (!share_cores)
@@ -188,12 +231,71 @@ void make_loads(Problem &problem, const Observation &observation, const Node &no
     }
 }
 
-std::string named(const RankLoad &rank) {
+/// The slots, and where ranks are, of ranks that are bound.
+void take_bindings(Problem &problem, const Observation &observation, const Node &node,
+                   const std::vector<const Pu *> &pus, const PuSet &usable_set, const Binding &binding) {
+    PuSet taken;
+    for (const RankLoad &rank : observation.ranks) {
+        problem.current.push_back(static_cast<Slot>(problem.slots.size()));
+        problem.slots.push_back(rank.mask & usable_set);
+        taken |= rank.mask;
+    }
+    if (binding.equal && !binding.shared)
+        add_slots(node, pus, taken, problem.slots.front().count(), problem.slots);
+}
+
+/// The slots for ranks that may run anywhere, and where they ran last.
+void make_slots(Problem &problem, const Observation &observation, const Node &node,
+                const std::vector<const Pu *> &pus) {
+    add_slots(node, pus, {}, static_cast<std::size_t>(problem.busy_threads), problem.slots);
+    std::vector<bool> taken(problem.slots.size());
+    for (const RankLoad &rank : observation.ranks) {
+        std::size_t slot = 0;
+        while (slot < problem.slots.size() &&
+               (taken[slot] || rank.pu < 0 || !problem.slots[slot].test(static_cast<std::size_t>(rank.pu))))
+            ++slot;
+        if (slot == problem.slots.size())
+            slot = static_cast<std::size_t>(std::find(taken.begin(), taken.end(), false) - taken.begin());
+        if (slot == problem.slots.size())
+            return;
+        taken[slot] = true;
+        problem.current.push_back(static_cast<Slot>(slot));
+    }
+}
+
+} // namespace
+
+std::string name_of(const RankLoad &rank) {
     return rank.rank >= 0 ? "rank " + std::to_string(rank.rank)
                           : "process " + std::to_string(rank.process.number);
 }
 
-} // namespace
+std::vector<double> capabilities(const Observation &observation, const Node &node,
+                                 const std::vector<PuSet> &slots, int busy_threads) {
+    const std::map<std::int32_t, Numbers> threads = threads_of_cores(node);
+    std::map<std::int32_t, std::int32_t> core_of;
+    for (const Pu &pu : node.pus)
+        core_of[pu.os] = pu.core;
+    std::vector<double> found;
+    for (const PuSet &slot : slots) {
+        double sum = 0, alone = 0;
+        std::set<std::int32_t> cores;
+        for (std::size_t at = slot._Find_first(); at < most_pus; at = slot._Find_next(at)) {
+            const auto unit = static_cast<std::int32_t>(at);
+            const auto core = core_of.find(unit);
+            const bool known = core != core_of.end() && core->second >= 0;
+            sum += capability_of(observation, unit, known ? threads.at(core->second) : Numbers{});
+            if (!known || cores.insert(core->second).second)
+                ++alone;
+        }
+        const auto units = static_cast<double>(slot.count());
+        const double busy = std::clamp<double>(busy_threads, 1, std::max(units, 1.0));
+        const double first = std::min(busy, alone);
+        found.push_back(units > 0 ? sum / units * (first + (busy - first) * (two_threads_yield - 1)) / busy
+                                  : 1);
+    }
+    return found;
+}
 
 Problem make_problem(const Observation &observation, const Node &node, const PuSet &allowed) {
     Problem problem;
@@ -203,12 +305,11 @@ Problem make_problem(const Observation &observation, const Node &node, const PuS
     };
     if (!observation.unusable.empty() || observation.ranks.empty())
         return refuse(observation.unusable.empty() ? "it has no ranks" : observation.unusable);
-    int most_threads = 1;
     for (const RankLoad &rank : observation.ranks) {
         if (rank.own_binding)
-            return refuse(named(rank) +
+            return refuse(name_of(rank) +
                           "'s threads are bound apart from each other, by its runtime or launcher");
-        most_threads = std::max(most_threads, rank.busy_threads);
+        problem.busy_threads = std::max(problem.busy_threads, rank.busy_threads);
     }
     const std::vector<const Pu *> pus = usable(observation, node, allowed);
     std::map<std::int32_t, const Pu *> by_number;
@@ -217,37 +318,24 @@ Problem make_problem(const Observation &observation, const Node &node, const PuS
         by_number[pu->os] = pu;
         usable_set.set(static_cast<std::size_t>(pu->os));
     }
-    problem.bound = are_bound(observation.ranks, usable_set);
-    const std::size_t width = problem.bound ? (observation.ranks.front().mask & usable_set).count()
-                                            : static_cast<std::size_t>(most_threads);
-    if (observation.ranks.size() * width > pus.size())
-        return refuse(std::to_string(observation.ranks.size()) + " ranks with " + std::to_string(width) +
-                      " busy threads share " + std::to_string(pus.size()) +
-                      " processing units: start fewer ranks");
+    const Binding binding = binding_of(observation.ranks, usable_set);
+    problem.bound = binding.any;
+    problem.shared = binding.any && binding.shared;
     if (problem.bound) {
-        PuSet taken;
-        for (const RankLoad &rank : observation.ranks) {
-            problem.current.push_back(static_cast<Slot>(problem.slots.size()));
-            problem.slots.push_back(rank.mask & usable_set);
-            taken |= rank.mask;
-        }
-        add_slots(pus, taken, width, problem.slots);
+        if (binding.none)
+            return refuse("a rank has none of the job's processing units");
+        if (binding.overlap)
+            return refuse("ranks are bound to sets of processing units that overlap");
+        if (are_crowded(observation.ranks, usable_set))
+            return refuse("more ranks are bound to a set of processing units than it has: start fewer ranks, "
+                          "or bind them otherwise");
+        take_bindings(problem, observation, node, pus, usable_set, binding);
     } else {
-        add_slots(pus, {}, width, problem.slots);
-        if (problem.slots.size() < observation.ranks.size())
-            return refuse("packages have no room for ranks of " + std::to_string(width) + " busy threads");
-        std::vector<bool> taken(problem.slots.size());
-        for (const RankLoad &rank : observation.ranks) {
-            std::size_t slot = 0;
-            while (
-                slot < problem.slots.size() &&
-                (taken[slot] || rank.pu < 0 || !problem.slots[slot].test(static_cast<std::size_t>(rank.pu))))
-                ++slot;
-            if (slot == problem.slots.size())
-                slot = static_cast<std::size_t>(std::find(taken.begin(), taken.end(), false) - taken.begin());
-            taken[slot] = true;
-            problem.current.push_back(static_cast<Slot>(slot));
-        }
+        make_slots(problem, observation, node, pus);
+        if (problem.current.size() < observation.ranks.size())
+            return refuse(std::to_string(observation.ranks.size()) + " ranks with " +
+                          std::to_string(problem.busy_threads) + " busy threads share " +
+                          std::to_string(pus.size()) + " processing units: start fewer ranks");
     }
     make_hierarchy(problem, by_number);
     make_matrix(problem, observation, node);

@@ -14,8 +14,10 @@ namespace rankwise::tune {
 struct Problem {
     std::vector<PuSet> slots;             ///< as many units each as a rank has
     std::vector<placement::Slot> current; ///< of each rank; where it ran last if ranks are not bound
-    bool bound = true;                    ///< each rank has units of its own
-    placement::Hierarchy hierarchy;
+    bool bound = true;                    ///< ranks have masks that are narrower than the job's set
+    bool shared = false;                  ///< and several have the same
+    int busy_threads = 1;                 ///< of the rank that has most
+    placement::Hierarchy hierarchy; ///< its `node` is a number for each width of slots: ranks stay on theirs
     placement::CommMatrix matrix;
     placement::Loads loads;
     std::string refused; ///< why there is none
@@ -25,5 +27,26 @@ struct Problem {
 enum Level { network, node, package, numa, l3, l2, core, levels };
 
 Problem make_problem(const Observation &observation, const Node &node, const PuSet &allowed);
+
+/// @brief What ranks get of the processing units of each slot, in the mean of a slot's: others and interrupts
+/// may use the cores' other hardware threads as well.
+/// @param[in] busy_threads of the rank that has most; a slot's cores are each used by one before by two
+std::vector<double> capabilities(const Observation &observation, const Node &node,
+                                 const std::vector<PuSet> &slots, int busy_threads);
+
+/// @brief Seconds of an iteration by second of one as it is, and the rank that takes them.
+struct IterationTime {
+    double seconds = 0;
+    placement::Rank rank = placement::no_rank;
+};
+
+/// @brief What the rank takes that takes longest: what it computes, by ProcessorLoads' model, and exchanges.
+///
+/// placement::TimeEstimate has norms and means, which a search can follow; the more ranks there are, the less
+/// one of them counts there.
+IterationTime iteration_time(const Problem &problem, const std::vector<placement::Slot> &slots);
+
+/// @return `rank 3`, or `process 4711` where no page says which
+std::string name_of(const RankLoad &rank);
 
 } // namespace rankwise::tune

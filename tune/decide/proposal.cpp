@@ -18,21 +18,38 @@ using placement::Rank;
 using placement::Slot;
 using placement::TimeEstimate;
 
+// What a search ends at depends on where it begins: so many ranks are searched from so many mappings, ...
 constexpr std::size_t few_ranks = 16;
 constexpr int starts = 16;
+// ... and another than the present one is taken if it saves so much more: many moves for next to nothing are
+// not worth it.
+constexpr double least_saving = 0.005;
 constexpr int most_swaps = 8;
+// Capabilities that differ by so much are not the same.
+constexpr double unequal_cores = 0.05, better_core = 1.02;
+// Computation that stays above this part is not what a change is for.
+constexpr double same_computation = 0.98;
 
 struct Exchange {
     Slot a = -1, b = -1;
-    double change = 0;
+    double change = 0; ///< of the estimate
 };
+
+bool may_exchange(const TimeEstimate &estimate, const Problem &problem, Slot a, Slot b) {
+    const placement::Placement &placement = estimate.placement();
+    return a != b &&
+           problem.hierarchy.node[static_cast<std::size_t>(a)] ==
+               problem.hierarchy.node[static_cast<std::size_t>(b)] &&
+           (placement.rank[static_cast<std::size_t>(a)] != placement::no_rank ||
+            placement.rank[static_cast<std::size_t>(b)] != placement::no_rank);
+}
 
 Exchange best_exchange(const TimeEstimate &estimate, const Problem &problem, const std::vector<Slot> &slots) {
     Exchange best;
     for (const Slot a : slots)
         for (Slot b = 0; b < problem.hierarchy.count(); ++b) {
             // Pairs of ranks come twice.
-            if (b == a ||
+            if (!may_exchange(estimate, problem, a, b) ||
                 (estimate.placement().rank[static_cast<std::size_t>(b)] != placement::no_rank && b < a))
                 continue;
             if (const double change = estimate.swap_change(a, b); change < best.change)
@@ -41,20 +58,95 @@ Exchange best_exchange(const TimeEstimate &estimate, const Problem &problem, con
     return best;
 }
 
-void search(TimeEstimate &estimate, const Problem &problem) {
+std::vector<Slot> exchanged(const TimeEstimate &estimate, Slot a, Slot b) {
+    std::vector<Slot> slots = estimate.placement().slot;
+    for (const auto &[from, to] : {std::pair{a, b}, {b, a}})
+        if (const Rank rank = estimate.placement().rank[static_cast<std::size_t>(from)];
+            rank != placement::no_rank)
+            slots[static_cast<std::size_t>(rank)] = to;
+    return slots;
+}
+
+/// The exchange after which an iteration is shortest: of the rank that takes longest, or the one that the
+/// estimate likes best.
+std::vector<Slot> shortest_exchange(const TimeEstimate &estimate, const Problem &problem) {
+    const std::vector<Slot> &now = estimate.placement().slot;
+    const IterationTime longest = iteration_time(problem, now);
+    std::vector<Exchange> tried{best_exchange(estimate, problem, now)};
+    if (longest.rank != placement::no_rank)
+        for (Slot b = 0; b < problem.hierarchy.count(); ++b)
+            if (const Slot a = now[static_cast<std::size_t>(longest.rank)];
+                may_exchange(estimate, problem, a, b))
+                if (const double change = estimate.swap_change(a, b); change < 0)
+                    tried.push_back({a, b, change});
+    std::vector<Slot> best = now;
+    std::pair<double, double> least{longest.seconds, 0};
+    for (const Exchange &exchange : tried) {
+        if (exchange.change >= 0)
+            continue;
+        std::vector<Slot> slots = exchanged(estimate, exchange.a, exchange.b);
+        const std::pair<double, double> after{iteration_time(problem, slots).seconds, exchange.change};
+        // Of those that are as good, the one that shortens the others most.
+        if (after.first < least.first - 1e-9 || (after.first < least.first + 1e-9 && after < least)) {
+            least = after;
+            best = std::move(slots);
+        }
+    }
+    return best;
+}
+
+TimeEstimate estimate_of(const Problem &problem, const std::vector<Slot> &slots) {
+    return {problem.hierarchy, problem.matrix, problem.loads,
+            placement::make_placement(slots, problem.hierarchy.count())};
+}
+
+std::vector<Slot> search(const Problem &problem, const std::vector<Slot> &begin) {
+    TimeEstimate estimate = estimate_of(problem, begin);
     placement::RefineOptions options;
     options.keep_nodes = true;
     placement::refine(estimate, problem.hierarchy, problem.matrix, options);
     // It does not look at all pairs.
+    std::vector<Slot> best = estimate.placement().slot;
     for (int swaps = 0; swaps < most_swaps; ++swaps) {
-        const Exchange best = best_exchange(estimate, problem, estimate.placement().slot);
-        if (best.change >= -1e-9 * estimate.value())
-            return;
-        estimate.swap(best.a, best.b);
+        std::vector<Slot> better = shortest_exchange(estimate_of(problem, best), problem);
+        if (better == best)
+            break;
+        best = std::move(better);
     }
+    return best;
 }
 
-/// Seconds saved by second; of what is more than a second, the sum of many ranks' powers, its part.
+/// Ranks change places with others of as many units.
+void shuffle(std::vector<Slot> &slots, const Problem &problem, std::mt19937_64 &random) {
+    const auto width = [&](std::size_t rank) {
+        return problem.hierarchy.node[static_cast<std::size_t>(slots[rank])];
+    };
+    for (std::size_t rank = slots.size(); rank > 1; --rank)
+        // std::shuffle's use of the generator is not specified.
+        if (const std::size_t other = random() % rank; width(other) == width(rank - 1))
+            std::swap(slots[rank - 1], slots[other]);
+}
+
+/// The mapping with the shortest iteration, of those that the search comes to.
+std::vector<Slot> best_of_several(const Problem &problem) {
+    const double before = iteration_time(problem, problem.current).seconds;
+    double least = before;
+    std::vector<Slot> begin = problem.current, best = problem.current;
+    std::mt19937_64 random(1);
+    for (int start = 0; start == 0 || (begin.size() <= few_ranks && start < starts); ++start) {
+        std::vector<Slot> found = search(problem, begin);
+        if (const double time = iteration_time(problem, found).seconds;
+            time < least - (start > 0 ? least_saving * before : 0)) {
+            best = std::move(found);
+            least = time;
+        }
+        shuffle(begin, problem, random);
+    }
+    return best;
+}
+
+/// The part of an iteration that is saved. Where ranks take less than the whole of it, all wait for something
+/// else the rest of the time.
 double gain_of(double before, double after) {
     return (before - after) / std::max(before, 1.0);
 }
@@ -63,11 +155,6 @@ std::string percent(double share) {
     char text[16];
     std::snprintf(text, sizeof text, "%.0f %%", 100 * share);
     return text;
-}
-
-std::string named(const RankLoad &rank) {
-    return rank.rank >= 0 ? "rank " + std::to_string(rank.rank)
-                          : "process " + std::to_string(rank.process.number);
 }
 
 /// What a rank's core has less or more than that of the partner that is most unlike it, by the larger; and
@@ -121,29 +208,30 @@ std::string reason(const Observation &observation, const Problem &problem, const
     const std::string unit = list_text(problem.slots[here]);
     for (std::size_t rank = 0; rank < to.size(); ++rank) {
         const auto [apart, partner] = unequal(problem, problem.current, rank);
-        if (to[rank] != problem.current[rank] && apart > 0.05 &&
+        if (to[rank] != problem.current[rank] && apart > unequal_cores &&
             unequal(problem, to, rank).first < apart / 2 &&
-            longest_computation(problem, to) > 0.98 * longest_computation(problem, problem.current))
-            return named(observation.ranks[rank]) + " and " +
-                   named(observation.ranks[static_cast<std::size_t>(partner)]) +
+            longest_computation(problem, to) >
+                same_computation * longest_computation(problem, problem.current))
+            return name_of(observation.ranks[rank]) + " and " +
+                   name_of(observation.ranks[static_cast<std::size_t>(partner)]) +
                    " exchange large messages from cores of unequal capability, out of phase: one gives " +
                    percent(1 - apart) + " of the other";
     }
-    if (after > 1.02 * before) {
-        std::string why = named(first) + " is outside MPI " + percent(first.outside_mpi) +
+    if (after > better_core * before) {
+        std::string why = name_of(first) + " is outside MPI " + percent(first.outside_mpi) +
                           " of its time on PU " + unit +
                           ", of which interrupts, other processes or a low clock take " + percent(1 - before);
         if (moved != busiest)
-            why += "; " + named(second) + " waits " + percent(second.waits);
+            why += "; " + name_of(second) + " waits " + percent(second.waits);
         return why;
     }
     if (!problem.loads.core.empty() &&
         problem.loads.core[here] != problem.loads.core[static_cast<std::size_t>(to[busiest])])
-        return named(first) + " shares a core with another busy rank";
+        return name_of(first) + " shares a core with another busy rank";
     if (!problem.loads.home.empty() && problem.loads.home[busiest] >= 0 &&
         problem.loads.home[busiest] != problem.loads.memory[here])
-        return named(first) + " has its pages on another NUMA node";
-    return named(first) + " gets nearer to the ranks that it exchanges messages with";
+        return name_of(first) + " has its pages on another NUMA node";
+    return name_of(first) + " gets nearer to the ranks that it exchanges messages with";
 }
 
 Mapping mapping_of(const Problem &problem, const std::vector<Slot> &slots) {
@@ -162,78 +250,6 @@ std::string list_text(const PuSet &pus) {
     return text;
 }
 
-std::optional<Proposal> decide_interrupt(const Observation &observation, const Node &node,
-                                         const PuSet &allowed, const PuSet &free) {
-    Problem problem = make_problem(observation, node, allowed);
-    if (!problem.refused.empty() || !problem.bound)
-        return std::nullopt;
-    const auto time = [&] {
-        return TimeEstimate(problem.hierarchy, problem.matrix, problem.loads,
-                            placement::make_placement(problem.current, problem.hierarchy.count()))
-            .value();
-    };
-    // The rank that loses most.
-    std::size_t most = 0;
-    double lost = 0;
-    for (std::size_t rank = 0; rank < problem.current.size(); ++rank) {
-        const PuSet &units = problem.slots[static_cast<std::size_t>(problem.current[rank])];
-        const PuLoad &load = observation.pus.at(static_cast<std::int32_t>(units._Find_first()));
-        if (const double here = load.interrupts * problem.loads.computation[rank];
-            load.line >= 0 && here > lost) {
-            lost = here;
-            most = rank;
-        }
-    }
-    if (lost <= 0)
-        return std::nullopt;
-    const auto from = static_cast<std::size_t>(problem.current[most]);
-    const auto unit = static_cast<std::int32_t>(problem.slots[from]._Find_first());
-    const PuLoad &load = observation.pus.at(unit);
-    const double before = time();
-    problem.loads.capability[from] += load.interrupts / static_cast<double>(problem.slots[from].count());
-    double least = before;
-    std::int32_t best = -1;
-    for (const Pu &pu : node.pus) {
-        const auto at = observation.pus.find(pu.os);
-        if (pu.os == unit || at == observation.pus.end() || !at->second.online)
-            continue;
-        const auto slot = std::find_if(problem.slots.begin(), problem.slots.end(), [&](const PuSet &units) {
-            return units.test(static_cast<std::size_t>(pu.os));
-        });
-        if (slot == problem.slots.end() && !free.test(static_cast<std::size_t>(pu.os)))
-            continue; // another group's
-        double after = 0;
-        if (slot == problem.slots.end())
-            after = time();
-        else {
-            double &capability =
-                problem.loads.capability[static_cast<std::size_t>(slot - problem.slots.begin())];
-            const double had = capability;
-            capability = std::max(had - load.interrupts / static_cast<double>(slot->count()), 0.05);
-            after = time();
-            capability = had;
-        }
-        if (after < least) {
-            least = after;
-            best = pu.os;
-        }
-    }
-    if (best < 0)
-        return std::nullopt;
-    Proposal proposal;
-    PuSet to;
-    to.set(static_cast<std::size_t>(best));
-    proposal.change.interrupts.push_back({load.line, to});
-    for (const RankLoad &rank : observation.ranks)
-        proposal.mapping.push_back(rank.mask);
-    proposal.gain = std::clamp(gain_of(before, least), 0.0, 0.99);
-    proposal.ranks = {observation.ranks[most].rank};
-    proposal.why = named(observation.ranks[most]) + " computes on PU " + std::to_string(unit) +
-                   ", of which interrupts take " + percent(load.interrupts) + "; PU " + std::to_string(best) +
-                   " can serve interrupt " + std::to_string(load.line);
-    return proposal;
-}
-
 Change change_to(const Observation &observation, const Mapping &mapping) {
     Change change;
     for (std::size_t rank = 0; rank < mapping.size(); ++rank)
@@ -241,18 +257,6 @@ Change change_to(const Observation &observation, const Mapping &mapping) {
             change.moves.push_back(
                 {observation.ranks[rank].process, observation.ranks[rank].mask, mapping[rank]});
     return change;
-}
-
-double estimate(const Observation &observation, const Node &node, const PuSet &allowed,
-                const Mapping &mapping) {
-    const Problem problem = make_problem(observation, node, allowed);
-    std::vector<Slot> slots;
-    for (const PuSet &units : mapping)
-        slots.push_back(static_cast<Slot>(std::find(problem.slots.begin(), problem.slots.end(), units) -
-                                          problem.slots.begin()));
-    return TimeEstimate(problem.hierarchy, problem.matrix, problem.loads,
-                        placement::make_placement(slots, problem.hierarchy.count()))
-        .value();
 }
 
 Decision decide(const Observation &observation, const Node &node, const PuSet &allowed, double worth) {
@@ -268,42 +272,26 @@ Decision decide(const Observation &observation, const Node &node, const PuSet &a
         decision.refused = "nothing tells when its ranks wait: start it under `rankwise tune -- ...`";
         return decision;
     }
-    TimeEstimate now(problem.hierarchy, problem.matrix, problem.loads,
-                     placement::make_placement(problem.current, problem.hierarchy.count()));
-    const double before = now.value();
+    const double before = iteration_time(problem, problem.current).seconds;
     // Ranks that wait for a processor though there are enough of them.
     double crowded = 0;
     for (const RankLoad &rank : observation.ranks)
         crowded = std::max(crowded, problem.bound ? 0 : rank.queued);
+    const auto gain = [&](const std::vector<Slot> &slots) {
+        return gain_of(before, iteration_time(problem, slots).seconds);
+    };
     std::vector<Slot> to = problem.current;
-    double after = before;
-    if (const Exchange exchange = best_exchange(now, problem, problem.current);
-        problem.bound && exchange.change < 0 && gain_of(before, before + exchange.change) >= worth) {
-        now.swap(exchange.a, exchange.b);
-        to = now.placement().slot;
-        after = now.value();
-    } else {
-        // What the search ends at depends on where it begins: few ranks are searched from several mappings.
-        std::vector<Slot> begin = problem.current;
-        std::mt19937_64 random(1);
-        for (int start = 0; start == 0 || (begin.size() <= few_ranks && start < starts); ++start) {
-            TimeEstimate tried(problem.hierarchy, problem.matrix, problem.loads,
-                               placement::make_placement(begin, problem.hierarchy.count()));
-            search(tried, problem);
-            // Many moves for next to nothing are not worth it.
-            if (tried.value() < after - (start > 0 ? 0.005 * before : 0)) {
-                to = tried.placement().slot;
-                after = tried.value();
-            }
-            std::shuffle(begin.begin(), begin.end(), random);
-        }
-    }
+    if (problem.bound)
+        to = shortest_exchange(estimate_of(problem, problem.current), problem);
+    if (gain(to) < worth)
+        if (std::vector<Slot> best = best_of_several(problem); gain(best) > gain(to) + least_saving)
+            to = std::move(best);
     if (to == problem.current && crowded == 0)
         return decision;
     Proposal proposal;
     proposal.mapping = mapping_of(problem, to);
     proposal.change = change_to(observation, proposal.mapping);
-    proposal.gain = std::clamp(gain_of(before, after) + crowded, 0.0, 0.99);
+    proposal.gain = std::clamp(gain(to) + crowded, 0.0, 0.99);
     proposal.why = reason(observation, problem, to);
     for (std::size_t rank = 0; rank < to.size(); ++rank)
         if (observation.ranks[rank].mask != proposal.mapping[rank])

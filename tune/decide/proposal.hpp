@@ -27,32 +27,22 @@ struct Decision {
     std::string refused;              ///< a sentence
 };
 
-/// @brief The mapping that the estimate of `place` likes best, one change away or, where no single exchange
-/// is worth much, several.
+/// @brief The exchange of two ranks' places, or one move, that shortens an iteration most, or, where none is
+/// worth much, the mapping that the estimate of `place` likes best.
 ///
-/// Ranks keep the number of processing units they have. The estimate is placement::TimeEstimate of the last
-/// window: what pairs exchange at the level they have in common, what ranks compute by the capability of
-/// their cores, cores with several ranks, and pages that stay behind. Its search is placement::refine.
+/// Ranks change places only with those that have as many processing units. The estimate is
+/// placement::TimeEstimate of the last window: what pairs exchange at the level they have in common, what
+/// ranks compute by the capability of their cores, cores with several ranks, and pages that stay behind. Its
+/// search is placement::refine. What is gained is told by iteration_time.
 ///
 /// @param[in] allowed the group's processing units: all that its ranks had at first
 /// @param[in] worth a single exchange is proposed if it gains so much
 Decision decide(const Observation &observation, const Node &node, const PuSet &allowed, double worth);
-
-/// @brief The interrupt of a device that is better served by another unit than by that of a rank which
-/// computes, as the same estimate says; units without a rank are in question, too.
-///
-/// @param[in] free of any rank of the node
-std::optional<Proposal> decide_interrupt(const Observation &observation, const Node &node,
-                                         const PuSet &allowed, const PuSet &free);
 
 /// @return `0,1,2`
 std::string list_text(const PuSet &pus);
 
 /// @brief The exchange that leads from one mapping to another.
 Change change_to(const Observation &observation, const Mapping &mapping);
-
-/// @brief What the estimate says of a mapping: seconds by second of the window; for tests.
-double estimate(const Observation &observation, const Node &node, const PuSet &allowed,
-                const Mapping &mapping);
 
 } // namespace rankwise::tune

@@ -55,7 +55,7 @@ Change inverse(const Change &change) {
     for (const RankMove &move : change.moves)
         back.moves.push_back({move.process, move.to, move.from});
     for (const Change::Interrupt &interrupt : change.interrupts)
-        back.interrupts.push_back({interrupt.number, {}});
+        back.interrupts.push_back({interrupt.number, interrupt.to, interrupt.from});
     for (const Change::Pages &pages : change.pages)
         back.pages.push_back({pages.process, pages.to_numa, pages.from_numa});
     return back;
@@ -63,12 +63,22 @@ Change inverse(const Change &change) {
 
 } // namespace
 
-std::string other_movers(const Sample &sample, const Policy &policy) {
+std::string other_movers(const Sample &sample, const Policy &policy, const std::string &group,
+                         const Change &change) {
+    // AutoNUMA moves pages, and ranks within their masks: those that are not bound.
+    const bool beside_autonuma =
+        change.pages.empty() && std::ranges::all_of(change.moves, [](const RankMove &move) {
+            return move.from.count() == move.to.count();
+        });
     std::string who;
-    for (const std::string &mover : sample.movers)
-        // It moves interrupts only.
-        if (mover != "irqbalance" || policy.move_interrupts)
-            who += (who.empty() ? "" : ", ") + mover;
+    for (const std::string &mover : sample.movers) {
+        if ((mover == "irqbalance" && !policy.move_interrupts) || (mover == "AutoNUMA" && beside_autonuma))
+            continue;
+        who += (who.empty() ? "" : ", ") + mover;
+    }
+    if (std::ranges::any_of(sample.ranks,
+                            [&](const RankSample &rank) { return rank.has_dlb && rank.group == group; }))
+        who += (who.empty() ? "" : ", ") + std::string("DLB");
     return who;
 }
 
@@ -264,7 +274,9 @@ Seconds Trial::next_part() {
         if (3 * (system_.now() - began_) > longest_trial)
             return end(Outcome::too_noisy, Event::refused, "its iterations are too long to be measured");
         // Light samples, as those of windows are, do not say who else is here.
-        if (const std::string who = other_movers(system_.sample(false), policy_); !who.empty())
+        if (const std::string who =
+                other_movers(system_.sample(false), policy_, attempt_.group, attempt_.change);
+            !who.empty())
             return end(Outcome::nothing_learned, Event::refused,
                        who + " has begun to move processes or pages");
         return apply("to be measured") ? begin(Part::with) : due_;

@@ -97,8 +97,9 @@ class Trial {
     bool by_calls_ = false; ///< though there are iterations: they do not end
 };
 
-/// @return those that move what this tuner would move: while they do, nothing is changed. Empty if there are
-/// none
-std::string other_movers(const Sample &sample, const Policy &policy);
+/// @return those that move what a change of a group would: while they do, it is not made. Of an empty change,
+/// those beside which nothing is changed at all. Empty if there are none
+std::string other_movers(const Sample &sample, const Policy &policy, const std::string &group,
+                         const Change &change);
 
 } // namespace rankwise::tune

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <dirent.h>
 #include <memory>
+#include <sys/stat.h>
+#include <unistd.h>
 
 namespace rankwise::tune {
 namespace {
@@ -16,28 +18,35 @@ std::string first_word(Text &text, const std::string &path) {
     return std::string(next_word(line));
 }
 
+/// Whether a process is root's or this user's: whoever else takes a mover's name is none.
+bool is_trusted(const std::string &process) {
+    struct stat of{};
+    return stat(process.c_str(), &of) == 0 && (of.st_uid == 0 || of.st_uid == geteuid());
+}
+
 void find_processes(Text &text, const std::string &proc, std::vector<std::string> &movers) {
     const std::unique_ptr<DIR, int (*)(DIR *)> listing(opendir(proc.c_str()), closedir);
     while (const dirent *const entry = listing ? readdir(listing.get()) : nullptr) {
         if (!as_number(entry->d_name)) {
             continue;
         }
-        const auto name = first_word(text, proc + "/" + entry->d_name + "/comm");
-        if ((name == "irqbalance" || name == "numad") && std::ranges::find(movers, name) == movers.end()) {
+        const auto process = proc + "/" + entry->d_name;
+        const auto name = first_word(text, process + "/comm");
+        if (is_trusted(process) && (name == "irqbalance" || name == "numad") &&
+            std::ranges::find(movers, name) == movers.end()) {
             movers.push_back(name);
         }
     }
 }
 
-bool maps_dlb(Text &text, const std::string &proc, const TaskId &rank) {
+} // namespace
+
+bool has_dlb(Text &text, const std::string &proc, const TaskId &rank) {
     return text.read(proc + "/" + std::to_string(rank.number) + "/maps") &&
            text.view().find("/libdlb") != std::string_view::npos;
 }
 
-} // namespace
-
-std::vector<std::string> find_movers(Text &text, const std::string &proc, const std::string &sys,
-                                     const std::vector<TaskId> &ranks) {
+std::vector<std::string> find_movers(Text &text, const std::string &proc, const std::string &sys) {
     std::vector<std::string> movers;
     find_processes(text, proc, movers);
     const auto balancing = first_word(text, proc + "/sys/kernel/numa_balancing");
@@ -46,9 +55,6 @@ std::vector<std::string> find_movers(Text &text, const std::string &proc, const 
     }
     if (first_word(text, sys + "/kernel/sched_ext/state") == "enabled") {
         movers.emplace_back("sched_ext");
-    }
-    if (std::ranges::any_of(ranks, [&](const TaskId &rank) { return maps_dlb(text, proc, rank); })) {
-        movers.emplace_back("DLB");
     }
     std::ranges::sort(movers);
     return movers;

@@ -10,9 +10,10 @@
 namespace rankwise::tune {
 
 /// @brief Others that move processes, pages or interrupts of the node: `irqbalance`, `numad` (by names of
-/// processes), `AutoNUMA` (sys/kernel/numa_balancing), `sched_ext` (its state), `DLB` (mapped by a rank).
-/// @param[in] ranks that are asked for what they have mapped
-std::vector<std::string> find_movers(Text &text, const std::string &proc, const std::string &sys,
-                                     const std::vector<TaskId> &ranks);
+/// processes of root and of this user), `AutoNUMA` (sys/kernel/numa_balancing), `sched_ext` (its state).
+std::vector<std::string> find_movers(Text &text, const std::string &proc, const std::string &sys);
+
+/// @return whether a process has DLB's library in its memory
+bool has_dlb(Text &text, const std::string &proc, const TaskId &rank);
 
 } // namespace rankwise::tune

@@ -76,6 +76,7 @@ void Observer::read_pages_by_numa(Rank &rank, RankSample &sample) {
 bool Observer::read(Rank &rank, bool light, RankSample &sample) {
     sample.process = rank.process;
     sample.group = rank.group;
+    sample.has_dlb = rank.has_dlb;
     if (rank.page) {
         sample.progress = rank.page->read(!light);
         if (!sample.progress) {
@@ -100,11 +101,23 @@ bool Observer::read(Rank &rank, bool light, RankSample &sample) {
     return true;
 }
 
+void Observer::look_for_movers() {
+    const auto began = tick_moment().at;
+    if (movers_due_.due(began)) {
+        for (auto &[id, rank] : ranks_) {
+            rank.has_dlb = has_dlb(text_, places_.proc, id);
+        }
+        movers_ = find_movers(text_, places_.proc, places_.sys);
+        movers_due_.done(began, tick_moment().at);
+    }
+}
+
 Sample Observer::sample(bool light) {
     Sample sample;
     sample.light = light;
     if (!light) {
         find_ranks();
+        look_for_movers();
     }
     sample.at = tick_moment().at;
     sample.ranks.reserve(ranks_.size());
@@ -120,15 +133,6 @@ Sample Observer::sample(bool light) {
         return sample;
     }
     sample.pus = pus_.read(text_);
-    const auto began = tick_moment().at;
-    if (movers_due_.due(began)) {
-        std::vector<TaskId> ids;
-        for (const auto &[id, rank] : ranks_) {
-            ids.push_back(id);
-        }
-        movers_ = find_movers(text_, places_.proc, places_.sys, ids);
-        movers_due_.done(began, tick_moment().at);
-    }
     sample.movers = movers_;
     return sample;
 }

@@ -42,9 +42,11 @@ class Observer {
         ThreadReader threads;
         StoppedReader stopped;
         std::vector<std::uint64_t> pages_by_numa;
+        bool has_dlb = false;
         Seldom pages_due;
     };
     void find_ranks();
+    void look_for_movers();
     void add(const TaskId &id, std::optional<RankPage> page);
     bool read(Rank &rank, bool light, RankSample &sample);
     void read_pages_by_numa(Rank &rank, RankSample &sample);

@@ -57,7 +57,7 @@ void parse_interrupts(std::string_view interrupts, const std::vector<int> &index
             columns.back()->line = -1;
         }
     }
-    std::vector<std::uint64_t> most(pus.size());
+    std::vector<std::uint64_t> most(pus.size()), all(pus.size());
     while (!interrupts.empty()) {
         auto line = next_line(interrupts);
         const auto name = next_word(line);
@@ -76,6 +76,7 @@ void parse_interrupts(std::string_view interrupts, const std::vector<int> &index
                 const auto unit = static_cast<std::size_t>(column - pus.data());
                 const auto came = *count - std::min(*count, known->second[unit]);
                 known->second[unit] = *count;
+                all[unit] += is_new ? 0 : came;
                 if (!is_new && came > most[unit]) {
                     most[unit] = came;
                     column->line = known->first;
@@ -83,10 +84,14 @@ void parse_interrupts(std::string_view interrupts, const std::vector<int> &index
             }
         }
     }
+    for (std::size_t unit = 0; unit < pus.size(); ++unit) {
+        pus[unit].line_share =
+            all[unit] > 0 ? static_cast<double>(most[unit]) / static_cast<double>(all[unit]) : 1;
+    }
 }
 
 PuReader::PuReader(const Node &node, const std::string &proc, const std::string &sys)
-    : stat_(proc + "/stat"), interrupts_(proc + "/interrupts"),
+    : proc_(proc), stat_(proc + "/stat"), interrupts_(proc + "/interrupts"),
       clock_tick_s_(1.0 / static_cast<double>(std::max(sysconf(_SC_CLK_TCK), 1L))) {
     Text text;
     for (const auto &pu : node.pus) {
@@ -114,6 +119,21 @@ void PuReader::read_clocks(Text &text) {
     }
 }
 
+std::int32_t PuReader::numa_of_line(std::int32_t line, Text &text) {
+    if (line < 0) {
+        return -1;
+    }
+    const auto [known, is_new] = numa_of_line_.try_emplace(line, -1);
+    if (is_new && text.read(proc_ + "/irq/" + std::to_string(line) + "/node")) {
+        auto content = text.view();
+        // "-1" where the device is near to none.
+        if (const auto node = as_number(next_word(content))) {
+            known->second = static_cast<std::int32_t>(*node);
+        }
+    }
+    return known->second;
+}
+
 const std::vector<PuSample> &PuReader::read(Text &text) {
     if (stat_.read(text)) {
         parse_pu_times(text.view(), clock_tick_s_, index_, pus_);
@@ -121,6 +141,9 @@ const std::vector<PuSample> &PuReader::read(Text &text) {
     auto began = tick_moment().at;
     if (interrupts_due_.due(began) && interrupts_.read(text)) {
         parse_interrupts(text.view(), index_, pus_, counts_);
+        for (auto &pu : pus_) {
+            pu.line_numa = numa_of_line(pu.line, text);
+        }
         interrupts_due_.done(began, tick_moment().at);
     }
     began = tick_moment().at;

@@ -3,7 +3,8 @@
 // at the end what became of the jobs. Status 1 and a line `violation` each for what no tuner may do.
 // `simulate best`: instead, the estimate of the best mapping of a job and of the one found; `simulate
 // decide`: how long a decision takes; `simulate forgets`: with masks that are not given back; `simulate
-// gain`: instead of a scenario, lines `RATES; RATES; RATES`, of each of which the gain is printed.
+// wanders`: with a rank that is moved where its job may not be; `simulate gain`: instead of a scenario, lines
+// `RATES; RATES; RATES`, of each of which the gain is printed.
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -13,6 +14,7 @@
 #include <sstream>
 
 #include "decide/observation.hpp"
+#include "decide/problem.hpp"
 #include "decide/proposal.hpp"
 #include "judge/gain.hpp"
 #include "scenario.hpp"
@@ -34,6 +36,10 @@ void print(const Event &event, Seconds began) {
     for (std::size_t at = 0; at < event.change.moves.size(); ++at)
         std::printf("%s[\"%s\", \"%s\"]", at ? ", " : "", list_text(event.change.moves[at].from).c_str(),
                     list_text(event.change.moves[at].to).c_str());
+    std::printf("], \"interrupts\": [");
+    for (std::size_t at = 0; at < event.change.interrupts.size(); ++at)
+        std::printf("%s[%d, \"%s\"]", at ? ", " : "", event.change.interrupts[at].number,
+                    list_text(event.change.interrupts[at].to).c_str());
     std::printf("]");
     for (const auto &[key, value] : {std::pair{"estimated_gain", event.estimated_gain},
                                      {"measured_gain", event.measured_gain},
@@ -53,6 +59,15 @@ void print(const Job &job) {
     std::printf("]}\n");
 }
 
+/// What an iteration takes by a mapping, as is estimated: seconds by second of the window.
+double estimate(const Problem &problem, const Mapping &mapping) {
+    std::vector<placement::Slot> slots;
+    for (const PuSet &units : mapping)
+        slots.push_back(static_cast<placement::Slot>(
+            std::find(problem.slots.begin(), problem.slots.end(), units) - problem.slots.begin()));
+    return iteration_time(problem, slots).seconds;
+}
+
 /// The estimate of the best of all mappings of a job on the units it has, and of the one that proposals lead
 /// to.
 void print_best(SimulatedSystem &system, const Scenario &scenario) {
@@ -68,9 +83,8 @@ void print_best(SimulatedSystem &system, const Scenario &scenario) {
             allowed |= rank.mask;
             now.push_back(rank.mask);
         }
-        const auto value = [&](const Mapping &mapping) {
-            return estimate(observation, scenario.node, allowed, mapping);
-        };
+        const Problem problem = make_problem(observation, scenario.node, allowed);
+        const auto value = [&](const Mapping &mapping) { return estimate(problem, mapping); };
         double best = value(now);
         std::vector<std::size_t> order(now.size());
         std::iota(order.begin(), order.end(), 0);
@@ -162,11 +176,17 @@ int simulate(const std::string &mode) {
         ++steps;
         happen_until(std::min(std::max(due, system.now() + 1e-3), until));
     }
-    tuner.stop(false);
     for (const Job &job : system.jobs())
         print(job);
-    if (mode != "forgets")
-        system.restore();
+    if (mode == "wanders") {
+        const Rank &rank = system.jobs().front().ranks.front();
+        PuSet elsewhere;
+        elsewhere.set(static_cast<std::size_t>(scenario.node.pus.back().os));
+        Change change;
+        change.moves.push_back({rank.process, rank.mask, elsewhere});
+        system.apply(change);
+    }
+    tuner.stop(mode != "forgets");
     system.check_restored();
     std::printf("{\"steps\": %ld, \"applied\": %d, \"samples\": %zu}\n", steps, system.applied(),
                 system.samples());

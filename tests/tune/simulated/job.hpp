@@ -13,16 +13,26 @@ namespace rankwise::tune::simulated {
 /// @brief A processing unit as it is, which a tuner only sees through times.
 struct Core {
     double interrupts = 0, others = 0, clock = 1; ///< shares of its time; by the highest
+    double used = 0;                              ///< share of the last chunk
     bool online = true;
     Seconds busy = 0, interrupt = 0;
     std::vector<std::pair<std::size_t, std::size_t>> ranks; ///< that run on it: job, rank
 };
 
+/// @brief An interrupt of a device.
+struct Line {
+    std::int32_t unit, original;
+    double takes;       ///< share of a unit's time
+    bool fixed = false; ///< the kernel does not let it be moved
+    std::int32_t numa = -1;
+};
+
 struct Rank {
     TaskId process;
     PuSet mask, original; ///< now; as somebody other than the tuner has last made it
-    PuSet set;            ///< by the tuner; none if it did not
+    PuSet set, was;       ///< by the tuner, and what it had before; none if it did not
     std::int32_t pu = -1;
+    std::vector<std::int32_t> pus; ///< of all its threads; `pu` is the first
     bool alive = true;
     double computes = 1; ///< share of the time, of the last chunk
     Seconds run = 0, queued = 0, mpi = 0, wait = 0;
@@ -43,7 +53,7 @@ struct Job {
     double out_of_phase = 0;
     bool page = true, iterations = true, spins = true;
     bool sampled = false; ///< its time in MPI is told by samples of its instruction pointer
-    double starts = 0;
+    int threads = 1;      ///< of a rank, that compute as long
 
     bool running = false, suspended = false;
     double position = 0; ///< iterations done, with the part of the one under way

@@ -69,6 +69,8 @@ Job make_job(const std::string &name, const std::map<std::string, std::string> &
         {"sampled", [&](const std::string &v) { job.sampled = v != "0"; }},
         {"iterations", [&](const std::string &v) { job.iterations = v != "0"; }},
         {"spins", [&](const std::string &v) { job.spins = v != "0"; }},
+        {"threads", [&](const std::string &v) { job.threads = std::stoi(v); }},
+        {"masks", [](const std::string &) {}},
         {"pus", [](const std::string &) {}},
         {"on", [](const std::string &) {}},
         {"home", [](const std::string &) {}},
@@ -79,12 +81,20 @@ Job make_job(const std::string &name, const std::map<std::string, std::string> &
         known.at(key)(value);
     }
     job.ranks.resize(job.computation.size());
+    std::vector<std::string> masks;
+    if (given.contains("masks")) {
+        std::istringstream sets(given.at("masks"));
+        for (std::string set; std::getline(sets, set, '/');)
+            masks.push_back(set);
+    }
     const std::vector<double> pus = given.contains("pus") ? numbers(given.at("pus")) : std::vector<double>{};
     const std::vector<double> homes =
         given.contains("home") ? numbers(given.at("home")) : std::vector<double>{};
     for (std::size_t r = 0; r < job.ranks.size(); ++r) {
         Rank &rank = job.ranks[r];
-        if (given.contains("on"))
+        if (given.contains("masks"))
+            rank.mask = parse_pus(masks.at(r));
+        else if (given.contains("on"))
             rank.mask = parse_pus(given.at("on"));
         else
             rank.mask.set(static_cast<std::size_t>(pus.at(r)));

@@ -116,7 +116,14 @@ void SimulatedSystem::settle_on_cores() {
                     if (best < 0 || load(static_cast<std::int32_t>(pu)) < load(best))
                         best = static_cast<std::int32_t>(pu);
             rank.pu = best;
-            cores_.at(best).ranks.emplace_back(j, r);
+            rank.pus = {best};
+            for (std::size_t pu = usable._Find_first();
+                 pu < most_pus && rank.pus.size() < static_cast<std::size_t>(jobs_[j].threads);
+                 pu = usable._Find_next(pu))
+                if (const auto unit = static_cast<std::int32_t>(pu); unit != best)
+                    rank.pus.push_back(unit);
+            for (const std::int32_t pu : rank.pus)
+                cores_.at(pu).ranks.emplace_back(j, r);
         }
     }
 }
@@ -128,11 +135,18 @@ void SimulatedSystem::set_mask(Rank &rank, const PuSet &mask) {
 }
 
 double SimulatedSystem::capability(const Rank &rank) const {
-    const Core &core = cores_.at(rank.pu);
+    double sum = 0;
+    for (const std::int32_t pu : rank.pus)
+        sum += capability(pu);
+    return sum / static_cast<double>(rank.pus.size());
+}
+
+double SimulatedSystem::capability(std::int32_t pu) const {
+    const Core &core = cores_.at(pu);
     double capability = std::max((1 - core.interrupts - core.others) * core.clock, 0.02) /
                         static_cast<double>(std::max<std::size_t>(core.ranks.size(), 1));
     for (const Pu &other : node_.pus) {
-        if (other.os == rank.pu || other.core != pus_.at(rank.pu)->core)
+        if (other.os == pu || other.core != pus_.at(pu)->core)
             continue;
         for (const auto &[j, r] : cores_.at(other.os).ranks) {
             const double busy = jobs_[j].suspended ? 0 : jobs_[j].ranks[r].computes;
@@ -188,12 +202,17 @@ void SimulatedSystem::run(Job &job, Seconds length) {
         const double mpi = length * (1 - rank.computes);
         rank.mpi += mpi;
         rank.wait += std::max(mpi - length * (takes[r] - computes[r]) / longest, 0.0);
-        Core &core = cores_.at(rank.pu);
-        const double has = (1 - core.interrupts - core.others) / static_cast<double>(core.ranks.size());
-        const double runs = length * has * (job.spins ? 1 : rank.computes);
-        rank.run += runs;
-        rank.queued += length * (1 - 1 / static_cast<double>(core.ranks.size()));
-        core.busy += runs;
+        for (const std::int32_t pu : rank.pus) {
+            Core &core = cores_.at(pu);
+            const double has = (1 - core.interrupts - core.others) / static_cast<double>(core.ranks.size());
+            const double runs = length * has * (job.spins ? 1 : rank.computes);
+            if (pu == rank.pu) {
+                rank.run += runs;
+                rank.queued += length * (1 - 1 / static_cast<double>(core.ranks.size()));
+            }
+            core.busy += runs;
+            core.used += runs / length;
+        }
     }
 }
 
@@ -201,6 +220,8 @@ void SimulatedSystem::advance(Seconds to) {
     while (now_ < to) {
         const Seconds length = std::min(chunk, to - now_);
         settle_on_cores();
+        for (auto &[os, core] : cores_)
+            core.used = core.interrupts + core.others;
         for (Job &each : jobs_) {
             if (!each.running)
                 continue;
@@ -232,6 +253,11 @@ RankSample SimulatedSystem::sample_of(const Job &job, const Rank &rank, std::int
         thread.pu = rank.pu;
         thread.mask = rank.mask;
         found.threads.push_back(thread);
+        for (std::size_t other = 1; other < rank.pus.size(); ++other) {
+            thread.id = {rank.process.number + 100000 * static_cast<std::int32_t>(other), 1};
+            thread.pu = rank.pus[other];
+            found.threads.push_back(thread);
+        }
         if (rank.home >= 0) {
             found.pages_by_numa.assign(static_cast<std::size_t>(rank.home) + 1, 0);
             found.pages_by_numa.back() = 100000;
@@ -271,34 +297,61 @@ Sample SimulatedSystem::sample(bool light) {
                 found.ranks.push_back(sample_of(each, each.ranks[r], static_cast<std::int32_t>(r), light));
     if (light)
         return found;
-    for (const auto &[os, core] : cores_)
-        found.pus.push_back({.os = os,
-                             .online = core.online,
-                             .busy = core.busy,
-                             .interrupt = core.interrupt,
-                             .clock = core.clock});
+    for (const auto &[os, core] : cores_) {
+        PuSample pu{.os = os, .online = core.online, .busy = core.busy, .interrupt = core.interrupt};
+        // schedutil: what is hardly used is slow because of that.
+        pu.clock = core.clock * std::clamp(1.25 * core.used, 0.3, 1.0);
+        double most = 0;
+        for (const auto &[number, line] : lines_)
+            if (line.unit == os && line.takes > most) {
+                most = line.takes;
+                pu.line = number;
+                pu.line_numa = line.numa;
+                pu.line_share = line.takes / core.interrupts;
+            }
+        found.pus.push_back(pu);
+    }
     found.movers.assign(movers_.begin(), movers_.end());
     return found;
 }
 
 namespace {
 
-/// A rank that its launcher, or the kernel when its cpuset changed, lets run on several units.
-bool is_spread(const Rank &rank) {
-    return rank.mask == rank.original && rank.mask.count() > 1;
+/// A rank that its launcher, or the kernel when its cpuset changed, lets run on several units; or that has
+/// such a set of another's by exchange.
+bool is_spread(const Job &job, const Rank &rank) {
+    const auto have = [&](auto mask) {
+        return std::count_if(job.ranks.begin(), job.ranks.end(),
+                             [&](const Rank &other) { return other.*mask == rank.mask; });
+    };
+    return rank.mask.count() > 1 &&
+           (rank.mask == rank.original || have(&Rank::mask) <= have(&Rank::original));
 }
 
 /// How many bound ranks each unit has.
 std::array<int, most_pus> crowds(const Job &job) {
     std::array<int, most_pus> count{};
     for (const Rank &rank : job.ranks)
-        if (rank.alive && !is_spread(rank))
+        if (rank.alive && !is_spread(job, rank))
             for (std::size_t pu = rank.mask._Find_first(); pu < most_pus; pu = rank.mask._Find_next(pu))
                 ++count[pu];
     return count;
 }
 
 } // namespace
+
+std::string SimulatedSystem::move_line(const Change::Interrupt &interrupt) {
+    Line &line = lines_.at(interrupt.number);
+    if (interrupt.from.any() && !interrupt.from.test(static_cast<std::size_t>(line.unit)))
+        violations_.push_back("interrupt " + std::to_string(interrupt.number) +
+                              " is not where it is said to be");
+    if (line.fixed)
+        return "interrupt " + std::to_string(interrupt.number) + " cannot be moved";
+    cores_.at(line.unit).interrupts -= line.takes;
+    line.unit = interrupt.to.any() ? static_cast<std::int32_t>(interrupt.to._Find_first()) : line.original;
+    cores_.at(line.unit).interrupts += line.takes;
+    return {};
+}
 
 std::string SimulatedSystem::apply(const Change &change) {
     std::map<Job *, std::array<int, most_pus>> before;
@@ -309,12 +362,15 @@ std::string SimulatedSystem::apply(const Change &change) {
         if (found.rank->mask != move.from)
             return "the mask of process " + std::to_string(move.process.number) +
                    " was changed by another process";
-        if ((online(move.to) & cpusets_[found.job->name]) != move.to)
-            return "its cpuset does not have these processing units";
-        if (movers_.size() > movers_.count("irqbalance") && found.rank->set.none())
-            violations_.push_back(found.job->name + ": moved beside another mover");
         if ((move.to & ~allowed_[found.job->name]).any())
             violations_.push_back(found.job->name + ": asked for units it may not use");
+        if ((online(move.to) & cpusets_[found.job->name]) != move.to)
+            return "its cpuset does not have these processing units";
+        // What was begun before may be undone.
+        const bool fights = movers_.contains("numad") || movers_.contains("sched_ext") ||
+                            (movers_.contains("AutoNUMA") && move.from.count() != move.to.count());
+        if (fights && move.to != found.rank->was)
+            violations_.push_back(found.job->name + ": moved beside another mover");
         before.try_emplace(found.job, crowds(*found.job));
     }
     last_.clear();
@@ -323,6 +379,7 @@ std::string SimulatedSystem::apply(const Change &change) {
         last_.push_back({move.process, found.rank->mask});
         set_mask(*found.rank, move.to);
         found.rank->set = move.to;
+        found.rank->was = move.from;
         found.job->stalled = std::max(found.job->stalled, move_cost);
     }
     for (const auto &[job, had] : before) {
@@ -333,6 +390,13 @@ std::string SimulatedSystem::apply(const Change &change) {
     }
     pages_ = last_pages_ = change.pages;
     pages_there_ = now_ + seconds_for_pages * static_cast<double>(pages_.size());
+    last_lines_.clear();
+    for (const Change::Interrupt &interrupt : change.interrupts) {
+        const std::int32_t was = lines_.at(interrupt.number).unit;
+        if (std::string why = move_line(interrupt); !why.empty())
+            return why;
+        last_lines_[interrupt.number] = was;
+    }
     ++applied_;
     return {};
 }
@@ -362,6 +426,11 @@ std::string SimulatedSystem::undo() {
         found.rank->set = moved.before;
         found.job->stalled = std::max(found.job->stalled, move_cost);
     }
+    for (const auto &[number, unit] : std::exchange(last_lines_, {})) {
+        PuSet before;
+        before.set(static_cast<std::size_t>(unit));
+        move_line({number, {}, before});
+    }
     for (Change::Pages &pages : last_pages_)
         std::swap(pages.from_numa, pages.to_numa);
     pages_ = std::exchange(last_pages_, {});
@@ -376,6 +445,9 @@ void SimulatedSystem::restore() {
         for (Rank &rank : each.ranks)
             if (rank.set.any() && rank.mask == rank.set)
                 set_mask(rank, rank.original);
+    for (const auto &[number, line] : lines_)
+        if (line.unit != line.original)
+            move_line({number, {}, {}});
 }
 
 void SimulatedSystem::check_restored() {
@@ -383,6 +455,9 @@ void SimulatedSystem::check_restored() {
         for (const Rank &rank : each.ranks)
             if (each.running && rank.alive && rank.mask != rank.original)
                 violations_.push_back(each.name + ": a mask was not given back");
+    for (const auto &[number, line] : lines_)
+        if (line.unit != line.original)
+            violations_.push_back("interrupt " + std::to_string(number) + " was not given back");
 }
 
 void SimulatedSystem::happen(const std::string &line) {
@@ -394,7 +469,18 @@ void SimulatedSystem::happen(const std::string &line) {
         words >> value;
         return value;
     };
-    if (what == "irq")
+    if (what == "line") {
+        Line added;
+        added.unit = added.original = static_cast<std::int32_t>(number());
+        added.takes = number();
+        for (std::string word; words >> word;)
+            if (word == "fixed")
+                added.fixed = true;
+            else
+                added.numa = std::stoi(word);
+        cores_.at(added.unit).interrupts += added.takes;
+        lines_.insert_or_assign(std::stoi(name), added);
+    } else if (what == "irq")
         cores_.at(std::stoi(name)).interrupts = number();
     else if (what == "others")
         cores_.at(std::stoi(name)).others = number();

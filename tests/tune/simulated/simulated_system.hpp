@@ -54,6 +54,8 @@ class SimulatedSystem final : public System {
     void settle_on_cores();
     void set_mask(Rank &rank, const PuSet &mask);
     double capability(const Rank &rank) const;
+    double capability(std::int32_t pu) const;
+    std::string move_line(const Change::Interrupt &interrupt);
     void run(Job &job, Seconds length);
     PuSet online(const PuSet &of) const;
     RankSample sample_of(const Job &job, const Rank &rank, std::int32_t number, bool light) const;
@@ -61,6 +63,7 @@ class SimulatedSystem final : public System {
     Node node_;
     std::map<std::int32_t, Core> cores_;
     std::map<std::int32_t, const Pu *> pus_;
+    std::map<std::int32_t, Line> lines_; ///< by number
     std::vector<Job> jobs_;
     std::set<std::string> movers_;
     std::vector<Change::Pages> pages_;      ///< on their way
@@ -78,7 +81,8 @@ class SimulatedSystem final : public System {
         TaskId process;
         PuSet before;
     };
-    std::vector<Moved> last_; ///< by the change that was applied last
+    std::vector<Moved> last_;                         ///< by the change that was applied last
+    std::map<std::int32_t, std::int32_t> last_lines_; ///< and where interrupts were
 };
 
 /// @brief `0-3,8`

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
+#include <map>
+
+#include "decide/problem.hpp"
+
+namespace rankwise::tune {
+
+namespace {
+
+using placement::Rank;
+using placement::Slot;
+
+/// What a rank computes on a slot, without others on its core.
+double computes(const placement::Loads &loads, std::size_t rank, Slot on) {
+    const auto slot = static_cast<std::size_t>(on);
+    double by = 1 / loads.capability[slot];
+    if (!loads.home.empty() && !loads.memory.empty() && loads.home[rank] >= 0 &&
+        loads.home[rank] != loads.memory[slot])
+        by += loads.away;
+    return loads.computation[rank] * by;
+}
+
+/// Half of what its messages cost: the other half is its partners'.
+double exchanges(const Problem &problem, const std::vector<Slot> &slots, std::size_t rank) {
+    const placement::CommMatrix &matrix = problem.matrix;
+    const auto width = static_cast<std::size_t>(problem.hierarchy.levels) + 1;
+    const auto capability = [&](Slot slot) {
+        return problem.loads.capability[static_cast<std::size_t>(slot)];
+    };
+    double seconds = 0;
+    for (auto entry = static_cast<std::size_t>(matrix.offsets[rank]);
+         entry < static_cast<std::size_t>(matrix.offsets[rank + 1]); ++entry) {
+        const Slot here = slots[rank], there = slots[static_cast<std::size_t>(matrix.neighbour[entry])];
+        const auto level = static_cast<std::size_t>(problem.hierarchy.level(here, there));
+        seconds += 0.5 * static_cast<double>(matrix.cost[entry * width + level]) /
+                   std::min(capability(here), capability(there));
+    }
+    return seconds;
+}
+
+} // namespace
+
+IterationTime iteration_time(const Problem &problem, const std::vector<Slot> &slots) {
+    const placement::Loads &loads = problem.loads;
+    const auto core_of = [&](std::size_t rank) {
+        return loads.core.empty() ? -1 : loads.core[static_cast<std::size_t>(slots[rank])];
+    };
+    std::map<std::int32_t, std::pair<double, int>> cores;
+    for (std::size_t rank = 0; rank < slots.size(); ++rank)
+        if (const std::int32_t core = core_of(rank); core >= 0) {
+            cores[core].first += loads.computation[rank];
+            ++cores[core].second;
+        }
+    IterationTime longest;
+    for (std::size_t rank = 0; rank < slots.size(); ++rank) {
+        const Slot here = slots[rank];
+        const double own = computes(loads, rank, here);
+        double seconds = own;
+        if (const std::int32_t core = core_of(rank); core >= 0 && cores[core].second > 1)
+            seconds = std::max(seconds, cores[core].first / loads.core_yield);
+        for (const Rank other : loads.in_step[rank]) {
+            const auto partner = static_cast<std::size_t>(other);
+            const double a = loads.capability[static_cast<std::size_t>(here)],
+                         b = loads.capability[static_cast<std::size_t>(slots[partner])];
+            const double unequal = 1 - std::min(a, b) / std::max(a, b);
+            seconds = std::max(seconds,
+                               std::max(own, computes(loads, partner, slots[partner])) +
+                                   unequal * std::min(loads.computation[rank], loads.computation[partner]));
+        }
+        seconds += exchanges(problem, slots, rank);
+        if (seconds > longest.seconds)
+            longest = {seconds, static_cast<Rank>(rank)};
+    }
+    return longest;
+}
+
+} // namespace rankwise::tune
