@@ -46,7 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--rounds", type=int, default=5, help="of all ways to run each case (default: 5)")
     parser.add_argument("--scale", type=float, default=1.0, help="of each run's seconds (default: 1)")
     parser.add_argument(
-        "--minutes", type=float, default=50.0, help="begin no round that would not end by then (default: 50)"
+        "--minutes", type=float, default=50.0, help="begin nothing that would not end by then (default: 50)"
     )
     parser.add_argument("--faults", type=int, default=1000, help="rounds of faults (default: 1000)")
     parser.add_argument(
@@ -141,7 +141,8 @@ def _parts(
     attempted = _attempt(results, say)
     host = Host(directory, mpiexec, directory, pus)
     cases = [case for case in CASES if case.name in wanted]
-    until = time.monotonic() + 60 * args.minutes - (_AFTER_S if wanted >= {COST, FAULTS} else 0)
+    end = time.monotonic() + 60 * args.minutes
+    until = end - (_AFTER_S if wanted >= {COST, FAULTS} else 0)
     longest = 0.0
     for number in range(args.rounds if cases else 0):
         began = time.monotonic()
@@ -184,7 +185,7 @@ def _parts(
             attempted(FAULTS),
             scratch("tune-faults", "/dev/shm" if Path("/dev/shm").is_dir() else None) as memory,
         ):
-            measure_faults(args.faults, memory, results.seed, results.faults)
+            measure_faults(args.faults, memory, results.seed, results.faults, end)
         yield
 
 

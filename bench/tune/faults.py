@@ -189,8 +189,10 @@ def _one_round(
         into.ended_s.append(killed - began)
 
 
-def measure_faults(rounds: int, directory: Path, seed: int, outcome: Outcome) -> None:
-    """Run rounds of each fault in turn; `outcome` holds what came out of those that ended."""
+def measure_faults(
+    rounds: int, directory: Path, seed: int, outcome: Outcome, until_s: float = float("inf")
+) -> None:
+    """Run rounds of each fault in turn, until a moment of the monotonic clock; `outcome` holds those that ended."""
     dice = random.Random(seed)
     program = tune_driver.program(tune_driver.FAST)
     threads = directory / "many_threads"
@@ -201,6 +203,8 @@ def measure_faults(rounds: int, directory: Path, seed: int, outcome: Outcome) ->
     ranks = Ranks(threads)
     try:
         for number in range(rounds):
+            if time.monotonic() > until_s:
+                break
             ranks.renew()
             with _foremost():
                 _one_round(ranks, FAULTS[number % len(FAULTS)], program, folder, dice, outcome)
