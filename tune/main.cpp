@@ -26,6 +26,7 @@ namespace rankwise::tune {
 namespace {
 
 constexpr Seconds longest_wait_s = 1; // the guard is looked after so often
+constexpr Seconds patience_s = 10;    // for ranks, where it ends with them
 
 Descriptor take_signals() {
     sigset_t wanted;
@@ -83,7 +84,10 @@ class Run {
 
     bool have_ended() {
         had_ranks_ = had_ranks_ || !system_.ranks().empty();
-        return had_ranks_ && system_.ranks().empty();
+        // While a change is measured nobody else looks whether they live.
+        const bool none_lives = std::ranges::none_of(
+            system_.ranks(), [](const RankSample &rank) { return kill(rank.process.number, 0) == 0; });
+        return none_lives && (had_ranks_ || system_.now() > began_ + patience_s);
     }
 
     void wait_until(Seconds due) {
@@ -109,6 +113,7 @@ class Run {
     LinuxSystem system_;
     Server server_{plan_.socket, {plan_.daemon, plan_.policy.act, plan_.node.costs_from}};
     Tuner tuner_;
+    const Seconds began_ = system_.now();
     bool had_ranks_ = false, stopped_ = false;
 };
 

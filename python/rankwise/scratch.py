@@ -16,7 +16,7 @@ from pathlib import Path
 
 from rankwise.owner import owner_is_gone, write_owner
 
-_OWNER = "owner"
+OWNER = "owner"
 
 
 @contextlib.contextmanager
@@ -39,14 +39,19 @@ def make_scratch(parent: str | os.PathLike[str], prefix: str) -> Path:
     Raises:
         OSError: It cannot be made.
     """
+    remove_abandoned(parent, prefix)
+    directory = Path(tempfile.mkdtemp(prefix=prefix, dir=parent))
+    with contextlib.suppress(OSError):
+        write_owner(directory / OWNER)
+    return directory
+
+
+def remove_abandoned(parent: str | os.PathLike[str], prefix: str) -> None:
+    """Remove directories of this prefix whose makers are gone."""
     with contextlib.suppress(OSError):
         for left in Path(parent).glob(f"{prefix}*"):
             if _is_abandoned(left):
                 remove_scratch(left)
-    directory = Path(tempfile.mkdtemp(prefix=prefix, dir=parent))
-    with contextlib.suppress(OSError):
-        write_owner(directory / _OWNER)
-    return directory
 
 
 def remove_scratch(directory: Path) -> None:
@@ -61,7 +66,7 @@ def _is_abandoned(directory: Path) -> bool:
             return False
     except OSError:
         return False
-    return owner_is_gone(directory / _OWNER) and not _is_named(directory.name.encode())
+    return owner_is_gone(directory / OWNER) and not _is_named(directory.name.encode())
 
 
 def _is_named(name: bytes) -> bool:

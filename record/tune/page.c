@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "process/ticks.h"
+#include "tune/node.h"
 
 /* Time over which ticks are counted, at least: a rate to one part in ten thousand. */
 #define LEAST_NS 2000000u
@@ -74,6 +75,8 @@ void rw_page_open(void) {
     const int length = snprintf(path, sizeof path, "%s/%d.%d.page", directory, rank, (int)getpid());
     if (length < 0 || (size_t)length >= sizeof path)
         return complain(rank, "the path is too long:");
+    if (rw_node_join(directory) != 0)
+        return complain(rank, "there is no way to create");
     const int file = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (file < 0)
         return complain(rank, "there is no way to create");

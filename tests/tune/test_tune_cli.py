@@ -16,10 +16,9 @@ from pathlib import Path
 import pytest
 
 from rankwise.errors import RankwiseError
-from rankwise.locks import is_held
 from rankwise.tune import control
 from rankwise.tune.attached import check_processes
-from rankwise.tune.job import refuse_other_hosts
+from rankwise.tune.job import other_hosts
 from rankwise.tune.output import claim, read_output
 
 RANKWISE = Path(sys.executable).parent / "rankwise"
@@ -498,7 +497,7 @@ def test_another_users_process_is_refused():
         process.wait()
 
 
-def test_jobs_on_several_hosts_are_refused(monkeypatch):
+def test_other_hosts_of_a_job_are_known(monkeypatch):
     from rankwise.launchers.line import Launcher, LaunchLine, Option, Segment
 
     def line(hosts):
@@ -507,35 +506,14 @@ def test_jobs_on_several_hosts_are_refused(monkeypatch):
 
     # GIVEN lines with hosts
     monkeypatch.delenv("SLURM_JOB_NODELIST", raising=False)
-    refuse_other_hosts(line(f"localhost,{os.uname().nodename}"))
-    with pytest.raises(RankwiseError, match="ranks on `n02`"):
-        refuse_other_hosts(line("localhost,n02"))
+    assert other_hosts(line(f"localhost,{os.uname().nodename}")) == []
+    assert other_hosts(line("localhost,n02")) == ["n02"]
     # AND an allocation that the line says nothing of
     monkeypatch.setenv("SLURM_JOB_NODELIST", "n[01-02]")
-    with pytest.raises(RankwiseError, match="ranks on `n01`"):
-        refuse_other_hosts(LaunchLine(Launcher("srun", "srun"), (Segment((), "./app", (), 2),)))
+    assert other_hosts(LaunchLine(Launcher("srun", "srun"), (Segment((), "./app", (), 2),))) == ["n01", "n02"]
 
 
-def test_a_killed_command_leaves_no_changed_mask(spinning, tmp_path, here):
-    before = [affinity_of(pid) for pid in spinning]
-    job = subprocess.Popen(
-        [RANKWISE, "tune", "--pid", *map(str, spinning)],
-        env=os.environ | here, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-    )  # fmt: skip
-    time.sleep(4)
-    # WHEN the command is killed
-    job.kill()
-    job.wait()
-    (state,) = (tmp_path / "run" / "rankwise").iterdir()
-    for _ in range(100):
-        if not is_held(state / "lock"):
-            break
-        time.sleep(0.05)
-    # THEN its tuner and guard have ended, and masks are what they were
-    assert not is_held(state / "lock")
-    assert [affinity_of(pid) for pid in spinning] == before
-    # AND the next one removes what is left
-    process = subprocess.Popen(["sleep", "2"])
-    tune(["--pid", process.pid, "--dry-run"], os.environ | here)
-    process.wait()
-    assert left_over(tmp_path) == []
+def test_what_a_rank_gives_its_nodes_tuner_is_checked(here):
+    done = tune(["--node", "nothing"], os.environ | here)
+    assert (done.returncode, "`--node` is for ranks" in done.stderr) == (2, True)
+    assert "--node" not in tune(["--help"], os.environ | here).stdout

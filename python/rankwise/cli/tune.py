@@ -71,6 +71,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--pid", nargs="*", type=_process, metavar="PID", help="processes that run, as ranks of one job"
     )
+    parser.add_argument("--node", help=argparse.SUPPRESS)  # what a rank gives the tuner that it starts
     parser.add_argument("--daemon", action="store_true", help="serve this node until it is stopped")
     for option, (_, keywords) in _OPTIONS.items():
         if keywords:
@@ -126,6 +127,11 @@ def run(args: argparse.Namespace) -> int:
     """Tune; returns the program's own exit status."""
     from rankwise.cli import tune_service
 
+    if args.node is not None:
+        from rankwise.tune.node import tune_node
+
+        tune_node(args.node)
+        return 0
     ways = {
         _PROGRAM: bool(args.command),
         args.what: args.what is not None,
@@ -196,17 +202,21 @@ def _lines(job: TunedJob, ended: Ended, args: argparse.Namespace) -> list[str]:
 
     from rankwise.cli.record_end import MOST_LINES, tell
     from rankwise.cli.tune_show import best_of, decision_line, outcome
+    from rankwise.tune.document import together
 
     lines = []
     try:
-        done = job.end()
+        each, unknown = job.end()
     except (RankwiseError, OSError) as error:
         lines.append(f"what the tuner did is not known: {error}")
     else:
-        if done.ended_early or not args.quiet:
+        done = together(each)
+        if done.ended_early or not args.quiet and (done.ranks_seen or not unknown):
             lines.append(outcome(done))
         best = best_of(done)
-        if best is not None and not args.quiet:
+        if unknown and not args.quiet:
+            lines.append(unknown[0])
+        elif best is not None and not args.quiet:
             lines.append(decision_line(best))
     if job.recording is not None:
         said = tell(job.recording, ended, args.quiet)

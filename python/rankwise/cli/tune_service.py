@@ -27,8 +27,8 @@ def show(args: argparse.Namespace) -> int:
         raise RankwiseError(
             "`rankwise tune show` needs a name", "for example `rankwise tune show NAME.tune`", status=2
         )
-    tuner = read_output(Path(args.name))
-    _print(args, [tuner], lambda: tuner_text(tuner))
+    tuners = read_output(Path(args.name))
+    _print(args, tuners, lambda: "\n\n".join(tuner_text(tuner, len(tuners) > 1) for tuner in tuners))
     return 0
 
 

@@ -51,9 +51,10 @@ def decision_line(decision: Decision) -> str:
     return f"{decision.became}: {change_text(decision)}{': ' if gains else ''}{gains}"
 
 
-def tuner_text(tuner: Tuner) -> str:
+def tuner_text(tuner: Tuner, with_host: bool = False) -> str:
     """All decisions of a tuner."""
-    lines = textwrap.wrap(outcome(tuner), WIDTH)
+    of_host = f"{tuner.host}: " if with_host and tuner.host is not None else ""
+    lines = textwrap.wrap(of_host + outcome(tuner), WIDTH)
     if tuner.damaged_lines:
         lines.append(f"{counted(tuner.damaged_lines, 'line')} of its events cannot be read, and are left out")
     for decision in tuner.decisions:

@@ -39,14 +39,14 @@ def tune_processes(pids: Sequence[int], asked: Asked, keep: bool, begun: Callabl
         raise
     try:
         begun()
-        _wait(session)
+        wait(session)
         return session.end()
     finally:
         session.close()
 
 
-def _wait(session: Session) -> None:
-    """Until the tuner has ended, or this process is asked to end."""
+def wait(session: Session) -> None:
+    """Wait until the tuner has ended, or this process is asked to end."""
     asked = threading.Event()
     before = {number: signal.signal(number, lambda *_: asked.set()) for number in _ENDING}
     try:

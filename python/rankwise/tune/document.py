@@ -64,6 +64,7 @@ class Tuner(msgspec.Struct, frozen=True):
 
     Attributes:
         socket: Where it answers, `None` if it has ended.
+        host: Its node, `None` where that is the one from which the job was launched.
         status: What it says of itself.
         began_unix_s: When it began, seconds since 1970.
         counts: Decisions by what became of them.
@@ -89,6 +90,7 @@ class Tuner(msgspec.Struct, frozen=True):
     said: str = ""
     ended_early: str = ""
     damaged_lines: int = 0
+    host: str | None = None
 
 
 class Tuning(msgspec.Struct, frozen=True):
@@ -99,7 +101,11 @@ class Tuning(msgspec.Struct, frozen=True):
 
 
 def tuner_of(
-    log: Log, socket: str | None = None, status: Status | None = None, ended_early: str = ""
+    log: Log,
+    socket: str | None = None,
+    status: Status | None = None,
+    ended_early: str = "",
+    host: str | None = None,
 ) -> Tuner:
     """What events say, and the tuner itself where it still runs."""
     events = log.events
@@ -121,6 +127,20 @@ def tuner_of(
         said=why[-1] if why else "",
         ended_early=ended_early,
         damaged_lines=log.damaged,
+        host=host,
+    )
+
+
+def together(tuners: Sequence[Tuner]) -> Tuner:
+    """What tuners of a job's nodes did, as if it were one; what only one can say is the first one's that says it."""
+    return msgspec.structs.replace(
+        tuners[0],
+        counts=dict(sorted(sum((Counter(each.counts) for each in tuners), Counter[str]()).items())),
+        decisions=[decision for each in tuners for decision in each.decisions],
+        ranks_seen=sum(each.ranks_seen for each in tuners),
+        seen_s=max(each.seen_s for each in tuners),
+        stood_back=next((each.stood_back for each in tuners if each.stood_back), ""),
+        said=next((each.said for each in tuners if each.said), ""),
     )
 
 

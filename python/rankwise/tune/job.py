@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import socket
@@ -10,7 +11,6 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from rankwise.errors import RankwiseError
 from rankwise.launchers import Launch, LaunchLine, emit_environment, parse
 from rankwise.launchers.detect import Flavour, mpi_of_line, programs_of
 from rankwise.launchers.hosts import allocation, line_hosts
@@ -18,8 +18,10 @@ from rankwise.launchers.library import expected_library
 from rankwise.launchers.wrappers import behind_wrappers
 from rankwise.record import recording_run
 from rankwise.scratch import remove_scratch
-from rankwise.tune import directories
+from rankwise.tune import directories, node
 from rankwise.tune.document import Tuner
+from rankwise.tune.events import FILE_NAME
+from rankwise.tune.output import tuners_of_hosts, write_summary
 from rankwise.tune.preload import tune_environment
 from rankwise.tune.session import Asked, Session
 
@@ -35,25 +37,41 @@ class TunedJob:
         session: Its tuner.
         scratch: Holds the ranks' pages.
         recording: The recording made meanwhile, if one was asked for.
+        others: Other hosts that the launch line or the allocation names.
     """
 
     launch: Launch
     session: Session
     scratch: Path
     recording: recording_run.RecordingRun | None
+    others: list[str]
 
-    def end(self) -> Tuner:
-        """End the tuner; returns what it did. Keeps its events with the recording, too.
+    def end(self) -> tuple[list[Tuner], list[str]]:
+        """End the tuner. Keeps the events of all hosts with the recording, too.
+
+        Returns:
+            What each tuner did, that of this host first; of each other host of which that is not known, a sentence.
 
         Raises:
-            RankwiseError: Its events cannot be read, or the summary cannot be written.
+            RankwiseError: Events cannot be read, or the summary cannot be written.
         """
-        done = self.session.end()
-        if self.recording is not None and self.session.events.exists():
-            beside = self.recording.path / "tune"
-            beside.mkdir(exist_ok=True)
-            shutil.copyfile(self.session.events, beside / f"{socket.gethostname()}.jsonl")
-        return done
+        done = [self.session.end()]
+        output = self.session.output
+        beside = self.recording.path / "tune" if self.recording is not None else None
+        shared = output or beside
+        if shared is None:
+            known_with = ["what was done on other hosts is known with `-o NAME.tune` only"]
+            return done, known_with if self.others else []
+        unknown = node.await_events(shared, self.others)
+        done += tuners_of_hosts(shared)
+        if output is not None and len(done) > 1:
+            write_summary(output, done)
+        if beside is not None:
+            for file in {self.session.events, *(output.glob("*.jsonl") if output is not None else ())}:
+                here = file.name == FILE_NAME
+                with contextlib.suppress(FileNotFoundError):
+                    shutil.copyfile(file, beside / (f"{socket.gethostname()}.jsonl" if here else file.name))
+        return done, unknown
 
     def abandon(self) -> None:
         """Take back the directories of a job that did not start."""
@@ -85,7 +103,7 @@ def prepare(
         RankwiseError: It cannot be tuned so; nothing was started, and nothing is left.
     """
     line = parse(words)
-    refuse_other_hosts(behind_wrappers(line))
+    others = other_hosts(behind_wrappers(line))
     programs = programs_of(line, "tune")
     mpi = mpi_of_line(line, programs, flavour)
     library = mpi.path or expected_library(line, programs, flavour)
@@ -96,31 +114,38 @@ def prepare(
         undo.callback(remove_scratch, scratch)
         pages = scratch / "pages"
         pages.mkdir(mode=0o700)
-        launch = emit_environment(line, tune_environment(pages, library, flavour))
+        of_nodes = node.NodeAsked(
+            act=asked.act,
+            irq=asked.irq,
+            machine=os.path.abspath(asked.machine) if asked.machine is not None else None,
+            pages=str(pages),
+            events=_shared(session.output, record.output if record is not None else None),
+        )
+        variables = tune_environment(pages, library, flavour) | node.node_environment(of_nodes)
+        launch = emit_environment(line, variables)
         recording = None
         if record is not None:
             recording = recording_run.prepare_with(launch, words, record, flavour)
             undo.callback(recording_run.abandon, recording)
+            (recording.path / "tune").mkdir()
             launch = recording.launch
         session.start(replace(session.plan, pages=pages))
         undo.pop_all()
-    return TunedJob(launch, session, scratch, recording)
+    return TunedJob(launch, session, scratch, recording, others)
 
 
-def refuse_other_hosts(line: LaunchLine) -> None:
-    """Refuse a launch on hosts other than this one: its tuner sees this one only.
+def _shared(output: Path | None, recording: str | None) -> str | None:
+    """Where events of other hosts are to be: in what the user keeps, which other nodes are likely to see."""
+    if output is not None:
+        return str(output.resolve())
+    return os.path.join(os.path.realpath(recording), "tune") if recording is not None else None
 
-    Raises:
-        RankwiseError: The line or the allocation names another host.
-    """
+
+def other_hosts(line: LaunchLine) -> list[str]:
+    """Hosts of a launch, or of the allocation that it is in, other than this one."""
     here = {socket.gethostname(), socket.gethostname().partition(".")[0], *_OF_THIS_HOST}
-    others = [
+    return [
         host
         for host in line_hosts(line) or allocation(os.environ)
         if host not in here and host.partition(".")[0] not in here
     ]
-    if others:
-        raise RankwiseError(
-            f"the job has ranks on `{others[0]}`, and `rankwise tune` sees those of this host only",
-            "start it on one host, or let each node's daemon tune it (`rankwise tune --daemon`)",
-        )

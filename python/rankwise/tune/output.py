@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import secrets
 import shutil
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,7 +15,7 @@ import msgspec
 from rankwise import whole_files
 from rankwise.errors import RankwiseError
 from rankwise.tune.document import SCHEMA, Tuner, Tuning, tuner_of
-from rankwise.tune.events import FILE_NAME, Log, is_whole, read_events
+from rankwise.tune.events import FILE_NAME, is_whole, read_events
 from rankwise.tune.tuner_process import LOG, last_error
 
 SUMMARY = "summary.json"
@@ -61,7 +62,7 @@ def claim(name: str, force: bool) -> Claim:
     try:
         if os.path.lexists(path):
             held = os.listdir(path) if path.is_dir() and not path.is_symlink() else None
-            if held is None or set(held) - set(OUTPUT_ENTRIES):
+            if held is None or not all(map(_is_ours, held)):
                 raise RankwiseError(f"`{path}` is there, and is not what `rankwise tune` wrote", _HINT)
             if held and not force:
                 raise RankwiseError(
@@ -80,19 +81,24 @@ def claim(name: str, force: bool) -> Claim:
     return Claim(path, before)
 
 
-def write_summary(path: Path, tuner: Tuner) -> None:
+def _is_ours(name: str) -> bool:
+    """Whether an entry is of the launching host's tuner, or events or the log of another host's."""
+    return name in OUTPUT_ENTRIES or name.endswith((".jsonl", ".log"))
+
+
+def write_summary(path: Path, tuners: Sequence[Tuner]) -> None:
     """Write summary.json, schema `rankwise.tune/1`.
 
     Raises:
         RankwiseError: It cannot be written.
     """
-    document = Tuning(schema=SCHEMA, tuners=[tuner])
+    document = Tuning(schema=SCHEMA, tuners=list(tuners))
     text = msgspec.json.format(msgspec.json.encode(document), indent=2)
     whole_files.write(path / SUMMARY, text + b"\n")
 
 
-def read_output(path: Path) -> Tuner:
-    """What the tuner of a `NAME.tune`, or of a recording made under it, did.
+def read_output(path: Path) -> list[Tuner]:
+    """What the tuners of a `NAME.tune`, or of a recording made under them, did; that of the launching host first.
 
     Raises:
         RankwiseError: There are no events.
@@ -102,14 +108,29 @@ def read_output(path: Path) -> Tuner:
         os.stat(path)
     except OSError as error:
         raise RankwiseError(f"`{path}` cannot be read: {(error.strerror or '').lower()}", hint) from None
-    files = (
-        [path / FILE_NAME] if os.path.isfile(path / FILE_NAME) else sorted((path / "tune").glob("*.jsonl"))
-    )
-    if not files:
+    if os.path.isfile(path / FILE_NAME):
+        return [_tuner(path / FILE_NAME, None), *tuners_of_hosts(path)]
+    found = tuners_of_hosts(path / "tune")
+    if not found:
         raise RankwiseError(f"`{path}` has no events of a tuner", hint)
-    logs = [read_events(file) for file in files]
+    return found
+
+
+def tuners_of_hosts(directory: Path) -> list[Tuner]:
+    """What tuners did whose events are in `HOST.jsonl`.
+
+    Raises:
+        RankwiseError: Events cannot be read.
+    """
+    files = sorted(file for file in directory.glob("*.jsonl") if file.name != FILE_NAME)
+    return [_tuner(file, file.name.removesuffix(".jsonl")) for file in files]
+
+
+def _tuner(file: Path, host: str | None) -> Tuner:
+    log = read_events(file)
     early = ""
-    if not all(is_whole(log.events) for log in logs):
-        early = last_error(path / LOG) or "its events have no end, or it still runs"
-    events = [event for log in logs for event in log.events]
-    return tuner_of(Log(events, sum(log.damaged for log in logs)), ended_early=early)
+    if not is_whole(log.events):
+        early = (
+            last_error(file.with_name(LOG)) if host is None else ""
+        ) or "its events have no end, or it still runs"
+    return tuner_of(log, ended_early=early, host=host)

@@ -93,7 +93,7 @@ class Session:
         early = self._process.end() if self._process is not None else ""
         done = tuner_of(read_events(self.events), ended_early=early)
         if self._claim is not None:
-            write_summary(self._claim.path, done)
+            write_summary(self._claim.path, [done])
             self._claim.settle()
         return done
 

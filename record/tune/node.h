@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The tuner of a node on which `rankwise tune` itself does not run: a rank there starts it. */
+#ifndef RANKWISE_RECORD_TUNE_NODE_H
+#define RANKWISE_RECORD_TUNE_NODE_H
+
+#include "process/abi.h"
+
+/**
+ * @brief Make the directory of pages where it is not there yet; whoever makes it starts the node's tuner.
+ *
+ * Does nothing unless RANKWISE_TUNE_NODE says what that tuner is asked. A tuner that cannot be started is
+ * none of the program's business.
+ *
+ * @return 0; -1 if the directory's parent cannot be made, or is another user's.
+ */
+RW_HIDDEN int rw_node_join(const char *directory);
+
+#endif
