@@ -3,8 +3,6 @@
 #ifndef RANKWISE_RECORD_TUNE_NODE_H
 #define RANKWISE_RECORD_TUNE_NODE_H
 
-#include "process/abi.h"
-
 /**
  * @brief Make the directory of pages where it is not there yet; whoever makes it starts the node's tuner.
  *
@@ -13,6 +11,6 @@
  *
  * @return 0; -1 if the directory's parent cannot be made, or is another user's.
  */
-RW_HIDDEN int rw_node_join(const char *directory);
+__attribute__((visibility("hidden"))) int rw_node_join(const char *directory);
 
 #endif
