@@ -28,7 +28,9 @@ def show(args: argparse.Namespace) -> int:
             "`rankwise tune show` needs a name", "for example `rankwise tune show NAME.tune`", status=2
         )
     tuners = read_output(Path(args.name))
-    _print(args, tuners, lambda: "\n\n".join(tuner_text(tuner, len(tuners) > 1) for tuner in tuners))
+    # The launching host may have none of the job's ranks.
+    seeing = [tuner for tuner in tuners if tuner.ranks_seen] or tuners
+    _print(args, tuners, lambda: "\n\n".join(tuner_text(tuner, len(tuners) > 1) for tuner in seeing))
     return 0
 
 
