@@ -497,7 +497,9 @@ def test_a_rule_that_is_broken_is_seen(program):
     assert {each["violation"] for each in found if "violation" in each} == {"a: a mask was not given back"}
     # WHEN it moves a rank to a unit that the job never had, THEN that, too
     found = lines(program, scenario.replace("cores 4", "cores 5"), "wanders")
-    assert {each["violation"] for each in found if "violation" in each} == {"a: asked for units it may not use"}
+    assert {each["violation"] for each in found if "violation" in each} == {
+        "a: asked for units it may not use"
+    }
 
 
 @pytest.mark.slow

@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from rankwise.errors import RankwiseError
+from rankwise.locks import is_held
 from rankwise.tune import control
 from rankwise.tune.attached import check_processes
 from rankwise.tune.job import other_hosts
@@ -517,3 +518,28 @@ def test_what_a_rank_gives_its_nodes_tuner_is_checked(here):
     done = tune(["--node", "nothing"], os.environ | here)
     assert (done.returncode, "`--node` is for ranks" in done.stderr) == (2, True)
     assert "--node" not in tune(["--help"], os.environ | here).stdout
+
+
+def test_a_killed_command_leaves_no_changed_mask(spinning, tmp_path, here):
+    before = [affinity_of(pid) for pid in spinning]
+    job = subprocess.Popen(
+        [RANKWISE, "tune", "--pid", *map(str, spinning)],
+        env=os.environ | here, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    time.sleep(4)
+    # WHEN the command is killed
+    job.kill()
+    job.wait()
+    (state,) = (tmp_path / "run" / "rankwise").iterdir()
+    for _ in range(100):
+        if not is_held(state / "lock"):
+            break
+        time.sleep(0.05)
+    # THEN its tuner and guard have ended, and masks are what they were
+    assert not is_held(state / "lock")
+    assert [affinity_of(pid) for pid in spinning] == before
+    # AND the next one removes what is left
+    process = subprocess.Popen(["sleep", "2"])
+    tune(["--pid", process.pid, "--dry-run"], os.environ | here)
+    process.wait()
+    assert left_over(tmp_path) == []
