@@ -177,7 +177,7 @@ struct Tuner::State {
         const std::string who = other_movers(sample, policy, {}, {});
         if (who != stood_back) {
             stood_back = who;
-            log(Event::stood_back, {},
+            log(who.empty() ? Event::resumed : Event::stood_back, {},
                 who.empty() ? "no other mover is left"
                             : who + " moves processes or pages here, too: nothing is done meanwhile");
         }

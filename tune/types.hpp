@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <array>
 #include <bitset>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace rankwise::tune {
@@ -92,9 +94,24 @@ struct PuSample {
     std::uint64_t interrupts = 0;
     std::int32_t line =
         -1; ///< the device's interrupt that came here most since the last look; -1 if none came
-    double line_share = 1;       ///< of all such interrupts since then, its part
-    std::int32_t line_numa = -1; ///< NUMA node of its device; -1 if not known
-    double clock = 1;            ///< current clock by highest, 1 where it cannot be read
+    double line_share = 1;                  ///< of all such interrupts since then, its part
+    std::int32_t line_numa = -1;            ///< NUMA node of its device; -1 if not known
+    double clock = 1;                       ///< current clock by highest, 1 where it cannot be read
+    std::optional<double> clock_limit;      ///< highest clock allowed by highest there is
+    std::optional<std::uint64_t> throttled; ///< times that heat held its core or package back, since boot
+};
+
+/// @brief What holds the node's processing units back; none, and why, where the kernel does not say.
+struct Limits {
+    std::optional<double> clock; ///< lowest of the units' highest clocks allowed, by highest there is
+    std::optional<std::uint64_t>
+        throttled; ///< times that heat held cores or packages back since the first look
+    struct Power {
+        std::string zone;
+        double watts;
+    };
+    std::vector<Power> power;         ///< that packages may take over a long time
+    std::vector<std::string> unknown; ///< what is not known, and why
 };
 
 /// @brief A node at one moment. A light sample has pages only.
@@ -147,7 +164,8 @@ struct Event {
         measured,
         kept,
         undone,
-        stood_back,
+        stood_back, ///< another mover was found
+        resumed,    ///< none is left
         restored,
         failed,
         stopped
@@ -163,5 +181,11 @@ struct Event {
     std::optional<double> rate;                               ///< iterations (or MPI calls) a second
     std::string rate_of;                                      ///< iterations, calls
 };
+
+inline constexpr std::size_t kinds_of_events = Event::stopped + 1;
+inline constexpr std::array<std::string_view, kinds_of_events> event_names{
+    "started", "rank_found", "rank_gone",  "seen",    "proposed", "refused", "applied", "measured",
+    "kept",    "undone",     "stood_back", "resumed", "restored", "failed",  "stopped"};
+static_assert(!event_names.back().empty());
 
 } // namespace rankwise::tune

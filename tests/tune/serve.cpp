@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A server with some events, for tests: `serve SOCKET`. Says at its end how long it was busy at most.
+// A server with some events, for tests: `serve SOCKET [resumed]`. Says at its end how long it was busy at
+// most.
 #include <algorithm>
 #include <cstdio>
-#include <ctime>
 #include <poll.h>
 
 #include "error.hpp"
+#include "events/event_line.hpp"
+#include "proc/clock.hpp"
 #include "serve/server.hpp"
 
 using rankwise::tune::Event;
@@ -13,9 +15,7 @@ using rankwise::tune::Event;
 namespace {
 
 double now() {
-    timespec time{};
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+    return rankwise::tune::clock_s(CLOCK_MONOTONIC);
 }
 
 Event event_of(Event::What what, const char *group = "") {
@@ -29,21 +29,36 @@ Event event_of(Event::What what, const char *group = "") {
 } // namespace
 
 int main(int argc, char **argv) {
-    if (argc != 2)
+    if (argc < 2)
         return 2;
     try {
         rankwise::tune::Server server(argv[1], {.daemon = false, .act = true, .costs_from = "assumed"});
-        server.add(event_of(Event::started));
+        const auto logged = [&](const Event &event) { server.add(event, event_line(event, 1e9)); };
+        logged(event_of(Event::started));
         for (int rank = 0; rank < 3; ++rank)
-            server.add(event_of(Event::rank_found, "job \"1\"\n\xff\\"));
+            logged(event_of(Event::rank_found, "job \"1\"\n\xff\\"));
         server.add(event_of(Event::rank_found, "gone"));
         server.add(event_of(Event::rank_gone, "gone"));
         Event measured = event_of(Event::measured, "job \"1\"\n\xff\\");
         measured.rate = 12.5;
         measured.rate_of = "iterations";
         server.add(measured);
-        for (int count = 0; count < 100; ++count)
-            server.add(event_of(Event::kept), "{\"monotonic_s\": 1.5, \"unix_s\": 2.5, \"what\": \"kept\"}");
+        for (int count = 0; count < 100; ++count) {
+            for (const auto what : {Event::proposed, Event::applied, Event::kept})
+                logged(event_of(what));
+            logged(event_of(Event::rank_found, "gone"));
+            logged(event_of(Event::rank_gone, "gone"));
+        }
+        Event mover = event_of(Event::stood_back);
+        mover.why = "numad moves processes or pages here, too";
+        server.add(mover);
+        rankwise::tune::Limits limits;
+        limits.clock = 0.75;
+        limits.power.push_back({"package-0", 180});
+        limits.unknown.emplace_back("throttling by heat: \"none\"");
+        server.see(limits);
+        if (argc == 3)
+            server.add(event_of(Event::resumed));
         std::puts("ready");
         std::fflush(stdout);
         double busiest = 0;

@@ -4,6 +4,7 @@
 import os
 import random
 import re
+import resource
 import shutil
 import socket
 import stat
@@ -11,10 +12,12 @@ import subprocess
 import time
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from rankwise.errors import RankwiseError
 from rankwise.tune import control
+from rankwise.tune.document import tuner_of
 
 TOP = Path(__file__).resolve().parents[2]
 
@@ -27,16 +30,18 @@ def program(tmp_path_factory):
         pytest.skip("no C++ compiler")
     sanitizers = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-g", "-O1"]
     sources = [Path(__file__).with_name("serve.cpp"), *sorted((TOP / "tune" / "serve").glob("*.cpp"))]
+    sources += sorted((TOP / "tune" / "events").glob("*.cpp"))
+    sources += [TOP / "tune" / "proc" / f"{name}.cpp" for name in ("pu_list", "text")]
     includes = [f"-I{TOP / room}" for room in ("tune", "core")]
     subprocess.run([compiler, "-std=c++20", *sanitizers, *includes, *sources, "-o", path], check=True)
     return path
 
 
 class Serving:
-    def __init__(self, program, path):
+    def __init__(self, program, path, *arguments):
         self.path = path
         self.process = subprocess.Popen(
-            [program, path], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+            [program, path, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
         )
         assert self.process.stdout.readline() == "ready\n", self.process.stderr.read()
 
@@ -86,9 +91,69 @@ def test_status_counts_what_the_events_say(serving):
         (3, 12.5, "iterations")
     ]
     assert status.counts["kept"] == 100
-    assert len(status.recent) == 64
+    # AND what they are called is what the events call it
+    assert status.groups[0].name == 'job "1"\n\xff\\'
     assert status.rss_bytes > 1 << 20
     assert status.pid == serving.process.pid
+
+
+def test_last_decisions_are_whole_and_of_the_time_since_the_tuner_began(serving):
+    # WHEN the status of a tuner that has decided more than it keeps is asked twice
+    status = control.status_of(serving.path)
+    tuner, again = (
+        tuner_of(found.recent, None, found) for found in (status, control.status_of(serving.path))
+    )
+    # THEN it has the last decisions from the proposal on, and other events have not taken their places
+    assert {event.what for event in status.recent} == {"proposed", "applied", "kept"}
+    assert len(tuner.decisions) == 21
+    assert all(decision.applied_s is not None for decision in tuner.decisions)
+    # AND their times are since its beginning, whatever is kept
+    assert tuner == msgspec.structs.replace(again, status=tuner.status)
+    assert tuner.began_unix_s == pytest.approx(time.time(), abs=60)
+    assert all(0 < decision.at_s <= status.up_s for decision in tuner.decisions)
+
+
+def test_what_holds_the_node_back_is_said_and_what_is_not_known(serving):
+    limits = control.status_of(serving.path).limits
+    assert (limits.clock, limits.throttled, limits.power_w) == (0.75, None, {"package-0": 180.0})
+    assert limits.unknown == ['throttling by heat: "none"']
+
+
+def test_it_stands_back_until_no_other_mover_is_left(serving, program, tmp_path):
+    # GIVEN a tuner beside another mover, and one whose other mover has gone
+    gone = Serving(program, tmp_path / "gone.sock", "resumed")
+    # THEN the first one says why it does nothing, and the second one that it does not stand back
+    assert control.status_of(serving.path).stands_back.startswith("numad moves")
+    assert control.status_of(gone.path).stands_back == ""
+    assert "rankwise_tune_standing_back 1\n" in control.ask(serving.path, "metrics").decode()
+    assert "rankwise_tune_standing_back 0\n" in control.ask(gone.path, "metrics").decode()
+    gone.stop()
+
+
+def cpu_s(pid):
+    fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def test_who_cannot_be_let_in_is_waited_for_without_spinning(serving):
+    # GIVEN a tuner that has no descriptor left
+    pid = serving.process.pid
+    used = max(int(entry) for entry in os.listdir(f"/proc/{pid}/fd"))
+    limits = resource.prlimit(pid, resource.RLIMIT_NOFILE)
+    resource.prlimit(pid, resource.RLIMIT_NOFILE, (used + 1, limits[1]))
+    # WHEN somebody wants to ask
+    before = cpu_s(pid)
+    with socket.socket(socket.AF_UNIX) as connection:
+        connection.connect(str(serving.path))
+        connection.sendall(b"status\n")
+        time.sleep(2)
+        # THEN it sleeps
+        assert cpu_s(pid) - before < 0.5
+        # AND answers once it can
+        resource.prlimit(pid, resource.RLIMIT_NOFILE, limits)
+        connection.settimeout(10)
+        assert connection.recv(100).startswith(b'{"pid"')
+    assert control.status_of(serving.path).ranks == 3
 
 
 def test_the_socket_is_its_users_alone(serving):

@@ -3,23 +3,13 @@
 
 #include <cerrno>
 #include <cstring>
-#include <ctime>
 #include <fcntl.h>
 
 #include "error.hpp"
 #include "events/event_line.hpp"
+#include "proc/clock.hpp"
 
 namespace rankwise::tune {
-namespace {
-
-Seconds clock_s(clockid_t clock) {
-    timespec time{};
-    clock_gettime(clock, &time);
-    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
-}
-
-} // namespace
-
 EventFile::EventFile(const std::string &path)
     : file_(path.empty() ? -1 : open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644)) {
     if (!path.empty() && !file_) {

@@ -1,48 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "events/event_line.hpp"
 
-#include <array>
-#include <charconv>
 #include <cmath>
 
+#include "events/json.hpp"
 #include "proc/pu_list.hpp"
 
 namespace rankwise::tune {
 namespace {
 
-constexpr std::array<std::string_view, 14> names{
-    "started",  "rank_found", "rank_gone", "seen",       "proposed", "refused", "applied",
-    "measured", "kept",       "undone",    "stood_back", "restored", "failed",  "stopped"};
-
-std::string quoted(std::string_view text) {
-    constexpr std::string_view digits = "0123456789abcdef";
-    std::string line = "\"";
-    for (const char letter : text) {
-        const auto byte = static_cast<unsigned char>(letter);
-        if (letter == '"' || letter == '\\') {
-            line += '\\';
-            line += letter;
-        } else if (byte < 0x20 || byte >= 0x7f) { // names of processes may be of any bytes
-            line += "\\u00";
-            line += digits[byte >> 4U];
-            line += digits[byte & 15U];
-        } else {
-            line += letter;
-        }
-    }
-    return line + '"';
-}
-
-std::string number(double value) {
-    if (!std::isfinite(value)) {
-        return "null";
-    }
-    std::array<char, 32> digits{};
-    return {digits.data(), std::to_chars(digits.data(), digits.data() + digits.size(), value).ptr};
-}
-
 std::string number(const std::optional<double> &value) {
-    return value ? number(*value) : "null";
+    return value ? json_number(*value) : "null";
 }
 
 template <class List, class Show> std::string list(const List &items, Show show) {
@@ -61,8 +29,8 @@ std::string change_of(const Change &change) {
     return "{\"moves\": " +
            list(change.moves,
                 [](const RankMove &move) {
-                    return process(move.process) + ", \"from\": " + quoted(format_pu_list(move.from)) +
-                           ", \"to\": " + quoted(format_pu_list(move.to)) + "}";
+                    return process(move.process) + ", \"from\": " + json_quoted(format_pu_list(move.from)) +
+                           ", \"to\": " + json_quoted(format_pu_list(move.to)) + "}";
                 }) +
            ", \"pages\": " +
            list(change.pages,
@@ -73,37 +41,33 @@ std::string change_of(const Change &change) {
            list(change.interrupts,
                 [](const Change::Interrupt &interrupt) {
                     return "{\"number\": " + std::to_string(interrupt.number) +
-                           ", \"to\": " + quoted(format_pu_list(interrupt.to)) + "}";
+                           ", \"to\": " + json_quoted(format_pu_list(interrupt.to)) + "}";
                 }) +
            "}";
 }
 
 } // namespace
 
-std::string_view name_of(Event::What what) {
-    return names.at(static_cast<std::size_t>(what));
-}
-
 std::string event_line(const Event &event, Seconds clock_offset_s) {
-    return "{\"schema\": \"rankwise.tune.event/1\", \"monotonic_s\": " + number(event.at) +
-           ", \"unix_s\": " + number(event.at + clock_offset_s) +
-           ", \"what\": " + quoted(name_of(event.what)) +
-           ", \"group\": " + (event.group.empty() ? "null" : quoted(event.group)) +
-           ", \"why\": " + (event.why.empty() ? "null" : quoted(event.why)) +
+    return "{\"schema\": \"rankwise.tune.event/1\", \"monotonic_s\": " + json_number(event.at) +
+           ", \"unix_s\": " + json_number(event.at + clock_offset_s) +
+           ", \"what\": " + json_quoted(event_names[event.what]) +
+           ", \"group\": " + (event.group.empty() ? "null" : json_quoted(event.group)) +
+           ", \"why\": " + (event.why.empty() ? "null" : json_quoted(event.why)) +
            ", \"ranks\": " + list(event.ranks, [](std::int32_t rank) { return std::to_string(rank); }) +
            ", \"change\": " + (event.change.empty() ? "null" : change_of(event.change)) +
            ", \"estimated_gain\": " + number(event.estimated_gain) +
            ", \"measured_gain\": " + number(event.measured_gain) +
            ", \"gain_low\": " + number(event.gain_low) + ", \"gain_high\": " + number(event.gain_high) +
            ", \"rate_per_s\": " + number(event.rate) +
-           ", \"rate_of\": " + (event.rate_of.empty() ? "null" : quoted(event.rate_of)) + "}";
+           ", \"rate_of\": " + (event.rate_of.empty() ? "null" : json_quoted(event.rate_of)) + "}";
 }
 
 std::string event_text(const Event &event) {
-    const auto percent = [](double part) { return number(std::round(1000 * part) / 10) + " %"; };
-    std::string text(name_of(event.what));
+    const auto percent = [](double part) { return json_number(std::round(1000 * part) / 10) + " %"; };
+    std::string text(event_names[event.what]);
     if (!event.group.empty()) {
-        text += " in " + quoted(event.group);
+        text += " in " + json_quoted(event.group);
     }
     text += event.why.empty() ? "" : ": " + event.why;
     for (const auto &move : event.change.moves) {

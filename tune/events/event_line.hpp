@@ -2,14 +2,10 @@
 #pragma once
 
 #include <string>
-#include <string_view>
 
 #include "types.hpp"
 
 namespace rankwise::tune {
-
-/// @return the event's name: `applied`
-std::string_view name_of(Event::What what);
 
 /// @brief An event as a line of JSON (schema `rankwise.tune.event/1`), without a newline. Processing units
 /// are lists as Linux writes them, what is not known is null.

@@ -3,17 +3,14 @@
 
 #include <array>
 #include <cmath>
-#include <cstdio>
 #include <string_view>
 #include <unistd.h>
+
+#include "events/json.hpp"
 
 namespace rankwise::tune {
 
 namespace {
-
-constexpr std::array<std::string_view, kinds_of_events> names{
-    "started",  "rank_found", "rank_gone", "seen",       "proposed", "refused", "applied",
-    "measured", "kept",       "undone",    "stood_back", "restored", "failed",  "stopped"};
 
 constexpr std::array<std::string_view, kinds_of_events> counted{
     "Times the tuner began",
@@ -26,29 +23,26 @@ constexpr std::array<std::string_view, kinds_of_events> counted{
     "Changes whose gain was measured",
     "Changes kept",
     "Changes undone",
-    "Times another mover was found, or gone",
+    "Times another mover was found",
+    "Times no other mover was left",
     "Times all masks were given back",
     "Changes that could not be carried out",
     "Times the tuner stopped"};
+static_assert(!counted.back().empty());
 
-/// Inside quotes of JSON and of Prometheus' labels; what is no ASCII text may be half a letter, and becomes
-/// `?`.
-std::string quoted(std::string_view text) {
+/// Of Prometheus' text format; what is no ASCII text may be half a letter, and becomes `?`.
+std::string label(std::string_view text) {
     std::string result = "\"";
     for (const char letter : text) {
         if (letter == '"' || letter == '\\')
             result += '\\';
-        result += letter < 0x20 || letter == 0x7f ? '?' : letter;
+        result += letter >= 0x20 && letter < 0x7f ? letter : '?';
     }
     return result + '"';
 }
 
-std::string number(double value) {
-    if (!std::isfinite(value))
-        return "0";
-    std::array<char, 64> text{};
-    const int size = std::snprintf(text.data(), text.size(), "%.9g", value);
-    return {text.data(), static_cast<std::size_t>(size)};
+std::string metric(double value) {
+    return std::isfinite(value) ? json_number(value) : "NaN";
 }
 
 class Metrics {
@@ -58,7 +52,7 @@ class Metrics {
         ((text_ += "# TYPE rankwise_tune_").append(name) += ' ').append(type) += '\n';
     }
     void value(std::string_view name, const std::string &labels, double value) {
-        ((text_ += "rankwise_tune_").append(name) += labels + ' ').append(number(value)) += '\n';
+        ((text_ += "rankwise_tune_").append(name) += labels + ' ').append(metric(value)) += '\n';
     }
     void one(std::string_view name, std::string_view type, std::string_view help, double of) {
         head(name, type, help);
@@ -72,51 +66,75 @@ class Metrics {
 
 } // namespace
 
+namespace {
+
+std::string limits_json(const Limits &limits) {
+    std::string text = "{\"clock\": " + (limits.clock ? json_number(*limits.clock) : "null");
+    text += ", \"throttled\": " + (limits.throttled ? std::to_string(*limits.throttled) : "null");
+    text += ", \"power_w\": {";
+    for (std::size_t at = 0; at < limits.power.size(); ++at) {
+        text += (at ? ", " : "") + json_quoted(limits.power[at].zone) + ": ";
+        text += json_number(limits.power[at].watts);
+    }
+    text += "}, \"unknown\": [";
+    for (std::size_t at = 0; at < limits.unknown.size(); ++at)
+        text += (at ? ", " : "") + json_quoted(limits.unknown[at]);
+    return text + "]}";
+}
+
+} // namespace
+
 std::string status_json(const Status &status, Seconds now) {
     const auto flag = [](bool value) { return value ? "true" : "false"; };
     const OwnCost cost = own_cost();
     std::string text = "{\"pid\": " + std::to_string(getpid());
     (text += ", \"daemon\": ") += flag(status.identity.daemon);
     (text += ", \"act\": ") += flag(status.identity.act);
-    text += ", \"up_s\": " + number(status.began > 0 ? now - status.began : 0);
+    text += ", \"up_s\": " + json_number(status.began > 0 ? now - status.began : 0);
+    text += ", \"began_monotonic_s\": " + json_number(status.began);
+    text += ", \"began_unix_s\": " + json_number(status.began_unix);
     text += ", \"ranks\": " + std::to_string(status.ranks()) + ", \"groups\": [";
     bool first = true;
     for (const auto &[name, group] : status.groups) {
-        text += std::string(first ? "" : ", ") + "{\"name\": " + quoted(name) +
+        text += std::string(first ? "" : ", ") + "{\"name\": " + json_quoted(name) +
                 ", \"ranks\": " + std::to_string(group.ranks);
         if (!group.rate_of.empty())
-            text += ", \"rate_per_s\": " + number(group.rate) + ", \"rate_of\": " + quoted(group.rate_of);
+            text += ", \"rate_per_s\": " + json_number(group.rate) +
+                    ", \"rate_of\": " + json_quoted(group.rate_of);
         text += "}";
         first = false;
     }
     text += "], \"counts\": {";
-    for (std::size_t what = 0; what < names.size(); ++what)
-        (text += what ? ", \"" : "\"").append(names[what]) += "\": " + std::to_string(status.counts[what]);
-    text += "}, \"cpu_s\": " + number(cost.cpu) + ", \"rss_bytes\": " + std::to_string(cost.rss_bytes);
-    text += ", \"costs_from\": " + quoted(status.identity.costs_from);
-    text += ", \"stands_back\": " + quoted(status.stands_back) + ", \"recent\": [";
+    for (std::size_t what = 0; what < event_names.size(); ++what)
+        (text += what ? ", \"" : "\"").append(event_names[what]) +=
+            "\": " + std::to_string(status.counts[what]);
+    text += "}, \"cpu_s\": " + json_number(cost.cpu) + ", \"rss_bytes\": " + std::to_string(cost.rss_bytes);
+    text += ", \"limits\": " + limits_json(status.limits);
+    text += ", \"costs_from\": " + json_quoted(status.identity.costs_from);
+    text += ", \"stands_back\": " + json_quoted(status.stands_back) + ", \"recent\": [";
     for (std::size_t at = 0; at < status.recent.size(); ++at)
-        (text += at ? ", " : "") += status.recent[at];
+        (text += at ? ", " : "") += status.recent[at].json;
     return text + "]}\n";
 }
 
 std::string metrics_text(const Status &status, Seconds now) {
     Metrics metrics;
-    for (std::size_t what = 0; what < names.size(); ++what)
-        metrics.one(std::string(names[what]) + "_total", "counter", counted[what],
+    for (std::size_t what = 0; what < event_names.size(); ++what)
+        metrics.one(std::string(event_names[what]) + "_total", "counter", counted[what],
                     static_cast<double>(status.counts[what]));
     metrics.one("acting", "gauge", "1 if changes are carried out, 0 if they are only logged",
                 status.identity.act ? 1 : 0);
+    metrics.one("standing_back", "gauge", "1 while another mover is active and nothing is done, else 0",
+                status.stands_back.empty() ? 0 : 1);
     metrics.one("groups", "gauge", "Groups of ranks that may change places",
                 static_cast<double>(status.groups.size()));
     metrics.head("ranks", "gauge", "Ranks by group");
     for (const auto &[name, group] : status.groups)
-        metrics.value("ranks", "{group=" + quoted(name) + "}", static_cast<double>(group.ranks));
+        metrics.value("ranks", "{group=" + label(name) + "}", static_cast<double>(group.ranks));
     metrics.head("rate", "gauge", "Iterations or MPI calls a second, as last measured");
     for (const auto &[name, group] : status.groups)
         if (!group.rate_of.empty())
-            metrics.value("rate", "{group=" + quoted(name) + ",of=" + quoted(group.rate_of) + "}",
-                          group.rate);
+            metrics.value("rate", "{group=" + label(name) + ",of=" + label(group.rate_of) + "}", group.rate);
     const OwnCost cost = own_cost();
     metrics.one("up_seconds", "gauge", "Time since the tuner began",
                 status.began > 0 ? now - status.began : 0);

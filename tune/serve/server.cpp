@@ -5,7 +5,6 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
-#include <ctime>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -15,6 +14,7 @@
 #include <vector>
 
 #include "error.hpp"
+#include "proc/clock.hpp"
 #include "serve/answers.hpp"
 
 namespace rankwise::tune {
@@ -28,9 +28,7 @@ constexpr Seconds patience = 2;
 constexpr int backlog = 16;
 
 Seconds now() {
-    timespec time{};
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+    return clock_s(CLOCK_MONOTONIC);
 }
 
 sockaddr_un address_of(const std::string &path) {
@@ -139,7 +137,7 @@ bool Server::handle() {
     bool welcomes = false;
     for (int at = 0; at < count; ++at) {
         const int file = events[static_cast<std::size_t>(at)].data.fd;
-        welcomes |= file == listening_;
+        welcomes |= file == listening_ || (file == timer_ && !hears_);
         const auto client = clients_.find(file);
         if (client == clients_.end())
             continue;
@@ -167,7 +165,8 @@ void Server::welcome() {
     for (int turn = 0; turn < backlog; ++turn) {
         const int file = accept4(listening_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
         if (file < 0)
-            return;
+            // Whoever waits is there still, and would wake this at once, again and again.
+            return hear(errno == EAGAIN || errno == EINTR || errno == ECONNABORTED);
         epoll_event event{};
         event.events = EPOLLIN;
         event.data.fd = file;
@@ -178,6 +177,17 @@ void Server::welcome() {
         }
         clients_[file].until = now() + patience;
     }
+}
+
+/// Whether to be woken by who wants to connect.
+void Server::hear(bool hears) {
+    if (hears == hears_)
+        return;
+    epoll_event event{};
+    event.events = hears ? EPOLLIN : 0U;
+    event.data.fd = listening_;
+    if (epoll_ctl(poll_, EPOLL_CTL_MOD, listening_, &event) == 0)
+        hears_ = hears;
 }
 
 void Server::read(int file, Client &client) {
@@ -244,10 +254,10 @@ void Server::leave(int file) {
     close(file);
 }
 
-/// So that who polls wakes up for clients that say nothing.
+/// So that who polls wakes up for clients that say nothing, and to listen again.
 void Server::watch_time() {
     itimerspec time{};
-    if (!clients_.empty())
+    if (!clients_.empty() || !hears_)
         time.it_value.tv_sec = time.it_interval.tv_sec = 1;
     std::array<char, 8> expired{};
     while (::read(timer_, expired.data(), expired.size()) > 0) {

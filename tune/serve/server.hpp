@@ -33,6 +33,9 @@ class Server {
     /// @brief Count an event. @param[in] line the event as JSON; empty: it is not among the recent ones
     void add(const Event &event, std::string line = {}) { status_.add(event, std::move(line)); }
 
+    /// @brief Say from now on what holds the node back.
+    void see(const Limits &limits) { status_.limits = limits; }
+
   private:
     struct Client {
         Seconds until = 0;
@@ -42,6 +45,7 @@ class Server {
 
     void listen();
     void welcome();
+    void hear(bool hears);
     void read(int file, Client &client);
     void answer(int file, Client &client);
     bool write(int file, Client &client);
@@ -54,7 +58,7 @@ class Server {
     dev_t device_ = 0;
     ino_t inode_ = 0;
     std::map<int, Client> clients_;
-    bool stop_ = false;
+    bool stop_ = false, hears_ = true;
 };
 
 } // namespace rankwise::tune

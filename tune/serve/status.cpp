@@ -7,6 +7,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "proc/clock.hpp"
+
 namespace rankwise::tune {
 
 namespace {
@@ -32,11 +34,22 @@ std::uint64_t resident_pages() {
     return pages;
 }
 
+bool ends_decision(Event::What what) {
+    return what == Event::refused || what == Event::failed || what == Event::kept || what == Event::undone;
+}
+
+bool is_of_decision(const Event &event) {
+    return event.what == Event::proposed || event.what == Event::applied || event.what == Event::measured ||
+           (event.what == Event::refused ? !event.change.empty() : ends_decision(event.what));
+}
+
 } // namespace
 
 void Status::add(const Event &event, std::string line) {
-    if (began == 0)
+    if (began == 0) {
         began = event.at;
+        began_unix = event.at + clock_s(CLOCK_REALTIME) - clock_s(CLOCK_MONOTONIC);
+    }
     ++counts[event.what];
     switch (event.what) {
     case Event::rank_found:
@@ -49,6 +62,9 @@ void Status::add(const Event &event, std::string line) {
     case Event::stood_back:
         stands_back = event.why;
         break;
+    case Event::resumed:
+        stands_back.clear();
+        break;
     default:
         break;
     }
@@ -56,11 +72,19 @@ void Status::add(const Event &event, std::string line) {
         group->second.rate = *event.rate;
         group->second.rate_of = event.rate_of;
     }
-    if (line.empty())
+    if (line.empty() || !is_of_decision(event))
         return;
-    if (recent.size() == most_recent)
+    recent.push_back({event.what, std::move(line)});
+    if (recent.size() > most_recent)
+        drop_first_decision();
+}
+
+void Status::drop_first_decision() {
+    Event::What last{};
+    do {
+        last = recent.front().what;
         recent.pop_front();
-    recent.push_back(std::move(line));
+    } while (!recent.empty() && !ends_decision(last) && recent.front().what != Event::proposed);
 }
 
 std::int64_t Status::ranks() const {

@@ -11,8 +11,6 @@
 
 namespace rankwise::tune {
 
-inline constexpr std::size_t kinds_of_events = Event::stopped + 1;
-
 /// @brief What a tuner is, for whoever asks.
 struct Identity {
     bool daemon = false, act = false;
@@ -22,7 +20,7 @@ struct Identity {
 /// @brief What a tuner says of itself: numbers built from its events.
 struct Status {
     Identity identity;
-    Seconds began = 0; ///< of the first event
+    Seconds began = 0, began_unix = 0; ///< of the first event; seconds since 1970 as well
     struct Group {
         std::int64_t ranks = 0;
         double rate = 0; ///< as last measured, by `rate_of`
@@ -30,14 +28,22 @@ struct Status {
     };
     std::map<std::string, Group> groups; ///< that have ranks
     std::array<std::uint64_t, kinds_of_events> counts{};
-    std::string stands_back;        ///< why, while it does
-    std::deque<std::string> recent; ///< last events as lines of JSON
+    Limits limits;
+    std::string stands_back; ///< why, while it does
+    struct Line {
+        Event::What what;
+        std::string json;
+    };
+    std::deque<Line> recent; ///< events of the last decisions
 
     /// @brief Count an event.
     /// @param[in] line the event as JSON; empty: not kept
     void add(const Event &event, std::string line);
 
     std::int64_t ranks() const;
+
+  private:
+    void drop_first_decision();
 };
 
 /// @brief What a process has taken of its node.

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from rankwise.quantities import bytes_text, counted, seconds_text
 from rankwise.tune.decisions import Decision
-from rankwise.tune.document import Status, Tuner
+from rankwise.tune.document import Limits, Status, Tuner
 from rankwise.tune.words import change_text, gain_text, gains_text, outcome_text, percent
 
 WIDTH = 80
@@ -91,6 +91,19 @@ def _wrapped(name: str, text: str) -> list[str]:
     return textwrap.wrap(text, WIDTH, initial_indent=f"{'':11}{name + ':':<11}", subsequent_indent=" " * 22)
 
 
+def _limit_lines(limits: Limits) -> Iterator[str]:
+    known = []
+    if limits.clock is not None:
+        known.append(f"clock up to {percent(limits.clock)} of the highest")
+    if limits.throttled is not None:
+        known.append(f"held back by heat {limits.throttled} times")
+    known += [f"{zone} up to {watts:.0f} W" for zone, watts in limits.power_w.items()]
+    known += [f"not known: {each}" for each in limits.unknown]
+    yield from textwrap.wrap(
+        "; ".join(known), WIDTH, initial_indent="  limits     ", subsequent_indent=" " * 13
+    )
+
+
 def _status_lines(status: Status, tuner: Tuner) -> Iterator[str]:
     what = "daemon" if status.daemon else "tuner"
     acts = "acts" if status.act else "says what it would do, changes nothing"
@@ -98,13 +111,15 @@ def _status_lines(status: Status, tuner: Tuner) -> Iterator[str]:
     yield f"  ranks      {status.ranks} in {counted(len(status.groups), 'group')}"
     for group in status.groups:
         rate = f", {group.rate_per_s:.4g} {group.rate_of} a second" if group.rate_per_s is not None else ""
-        yield f"    {group.name[:40]}: {counted(group.ranks, 'rank')}{rate}"
+        yield f"    {group.name[:56]}: {counted(group.ranks, 'rank')}{rate}"
     names = ("proposed", "kept", "undone", "refused", "failed")
     yield "  changes    " + ", ".join(f"{status.counts.get(name, 0)} {name}" for name in names)
     yield f"  own cost   {seconds_text(status.cpu_s)} of a processor, {bytes_text(status.rss_bytes)}"
     yield from textwrap.wrap(
         status.costs_from, WIDTH, initial_indent="  costs from ", subsequent_indent=" " * 13
     )
+    if status.limits is not None:
+        yield from _limit_lines(status.limits)
     if status.stands_back:
         yield from textwrap.wrap(
             status.stands_back, WIDTH, initial_indent="  stands back ", subsequent_indent=" " * 14

@@ -54,14 +54,17 @@ class Decision(msgspec.Struct, frozen=True):
     why: str | None
 
 
-def decisions_of(events: Iterable[Event]) -> list[Decision]:
+def decisions_of(events: Iterable[Event], began: float | None = None) -> list[Decision]:
     """Decisions in the order in which they began; a tuner tries one change of a group at a time.
 
     A mapping that is known to suit what ranks do now is applied without a new proposal.
+
+    Args:
+        events: What the tuner wrote.
+        began: When it began, in CLOCK_MONOTONIC; `None`: with the first of the events.
     """
     found: list[Decision] = []
     open_of: dict[str | None, int] = {}
-    began: float | None = None
     for event in events:
         began = event.monotonic_s if began is None else began
         at_s = event.monotonic_s - began

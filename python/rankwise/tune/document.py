@@ -15,7 +15,6 @@ from rankwise.tune.events import Event, Log
 SCHEMA: Literal["rankwise.tune/1"] = "rankwise.tune/1"
 # What tune/tuner.cpp writes into `why` of `started`, and of the `stood_back` that ends another one.
 ACTS = "it acts"
-NO_OTHER_MOVER = "no other mover is left"
 
 
 class Group(msgspec.Struct, frozen=True):
@@ -25,6 +24,22 @@ class Group(msgspec.Struct, frozen=True):
     ranks: int
     rate_per_s: float | None = None
     rate_of: str | None = None
+
+
+class Limits(msgspec.Struct, frozen=True):
+    """What holds the node's processing units back.
+
+    Attributes:
+        clock: Lowest of the units' highest clocks allowed, as a part of the highest there is.
+        throttled: Times that heat held cores or packages back since the tuner began.
+        power_w: Watts that each package may take over a long time.
+        unknown: What is not known of this, and of memory traffic, and why.
+    """
+
+    clock: float | None = None
+    throttled: int | None = None
+    power_w: dict[str, float] = {}
+    unknown: list[str] = []
 
 
 class Status(msgspec.Struct, frozen=True):
@@ -42,7 +57,10 @@ class Status(msgspec.Struct, frozen=True):
         rss_bytes: Memory that it has.
         costs_from: Where costs of messages are from.
         stands_back: Why it does nothing, while another mover is active; else empty.
-        recent: Its last events.
+        began_unix_s: When it began, seconds since 1970.
+        began_monotonic_s: The same in CLOCK_MONOTONIC of its node.
+        limits: What holds the node back.
+        recent: Events of its last decisions.
     """
 
     pid: int
@@ -56,6 +74,9 @@ class Status(msgspec.Struct, frozen=True):
     rss_bytes: int
     costs_from: str
     stands_back: str = ""
+    began_unix_s: float | None = None
+    began_monotonic_s: float | None = None
+    limits: Limits | None = None
     recent: list[Event] = []
 
 
@@ -68,7 +89,7 @@ class Tuner(msgspec.Struct, frozen=True):
         status: What it says of itself.
         began_unix_s: When it began, seconds since 1970.
         counts: Decisions by what became of them.
-        decisions: All that is known of; of one that runs, those among its last events.
+        decisions: All; of one that runs, its last ones.
         acts: It carries out what it proposes; `None` where its beginning is not known.
         ranks_seen: How many ranks it has found.
         seen_s: Seconds between the first rank that was found and the last event.
@@ -109,21 +130,22 @@ def tuner_of(
 ) -> Tuner:
     """What events say, and the tuner itself where it still runs."""
     events = log.events
-    decisions = decisions_of(events)
+    decisions = decisions_of(events, status.began_monotonic_s if status else None)
     found = [event for event in events if event.what == "rank_found"]
     acts = acting(events)
-    back = [event.why for event in events if event.what == "stood_back"]
+    back = [event for event in events if event.what in ("stood_back", "resumed")]
     why = [event.why for event in events if event.what in ("refused", "seen") and event.group and event.why]
+    first = events[0].unix_s if events else None
     return Tuner(
         socket=socket,
         status=status,
-        began_unix_s=events[0].unix_s if events else None,
+        began_unix_s=status.began_unix_s if status else first,
         counts=dict(sorted(Counter(decision.became for decision in decisions).items())),
         decisions=decisions,
         acts=status.act if status is not None else acts,
-        ranks_seen=sum(len(event.ranks) for event in found),
+        ranks_seen=status.counts.get("rank_found", 0) if status else sum(len(event.ranks) for event in found),
         seen_s=events[-1].monotonic_s - found[0].monotonic_s if found else 0.0,
-        stood_back=(back[-1] or "") if back and back[-1] != NO_OTHER_MOVER else "",
+        stood_back=(back[-1].why or "") if back and back[-1].what == "stood_back" else "",
         said=why[-1] if why else "",
         ended_early=ended_early,
         damaged_lines=log.damaged,

@@ -15,7 +15,7 @@ from rankwise.errors import RankwiseError
 FILE_NAME = "events.jsonl"
 What = Literal[
     "started", "rank_found", "rank_gone", "seen", "proposed", "refused", "applied", "measured", "kept",
-    "undone", "stood_back", "restored", "failed", "stopped",
+    "undone", "stood_back", "resumed", "restored", "failed", "stopped",
 ]  # fmt: skip
 
 

@@ -23,13 +23,9 @@
 namespace rankwise::tune::simulated {
 namespace {
 
-const char *const names[] = {"started",    "rank_found", "rank_gone", "seen",   "proposed",
-                             "refused",    "applied",    "measured",  "kept",   "undone",
-                             "stood_back", "restored",   "failed",    "stopped"};
-
 void print(const Event &event, Seconds began) {
     std::printf(R"({"at_s": %.6f, "what": "%s", "group": "%s", "why": "%s", "ranks": [)", event.at - began,
-                names[event.what], event.group.c_str(), event.why.c_str());
+                event_names[event.what].data(), event.group.c_str(), event.why.c_str());
     for (std::size_t at = 0; at < event.ranks.size(); ++at)
         std::printf("%s%d", at ? ", " : "", event.ranks[at]);
     std::printf("], \"moves\": [");
