@@ -31,7 +31,7 @@ LinuxSystem::LinuxSystem(const Plan &plan)
       guard_(plan.state, plan.proc, plan.sys, lock_.number()), notes_(recover(plan)),
       journal_(plan.state, self_, boot_id(plan.proc)),
       actor_(journal_, plan.proc, plan.sys, plan.policy.move_interrupts),
-      observer_(plan.node, {plan.pages, plan.proc, plan.sys, plan.pids, plan.users}) {
+      observer_(plan.node, {plan.pages, plan.proc, plan.sys, plan.pids, plan.users, !plan.daemon}) {
     if (!guard_.watch()) {
         throw Error("no guard process can be made", "without one nothing is changed");
     }

@@ -39,6 +39,9 @@ class LinuxSystem : public System {
     /// @return what a user should know, each once: what cannot be seen, what an earlier tuner had left
     std::vector<std::string> notes();
 
+    /// @return as the last full sample found them
+    const Limits &limits() const { return observer_.limits(); }
+
     /// @return ranks of the last full sample
     const std::vector<RankSample> &ranks() const { return ranks_; }
 

@@ -21,6 +21,7 @@
 #include "observe/movers.hpp"
 #include "plan/plan.hpp"
 #include "serve/server.hpp"
+#include "serve/watchdog.hpp"
 
 namespace rankwise::tune {
 namespace {
@@ -49,6 +50,8 @@ class Run {
     void work() {
         while (!stopped_) {
             const Seconds due = tuner_.step();
+            server_.see(system_.limits());
+            watchdog_.come_round();
             system_.watch_guard();
             log_notes();
             if (plan_.until_ranks_end && have_ended()) {
@@ -112,6 +115,7 @@ class Run {
     Descriptor signals_;
     LinuxSystem system_;
     Server server_{plan_.socket, {plan_.daemon, plan_.policy.act, plan_.node.costs_from}};
+    Watchdog watchdog_;
     Tuner tuner_;
     const Seconds began_ = system_.now();
     bool had_ranks_ = false, stopped_ = false;

@@ -105,7 +105,7 @@ struct PuSample {
 struct Limits {
     std::optional<double> clock; ///< lowest of the units' highest clocks allowed, by highest there is
     std::optional<std::uint64_t>
-        throttled; ///< times that heat held cores or packages back since the first look
+        throttled; ///< times that heat held back the unit that it did most, since the first look
     struct Power {
         std::string zone;
         double watts;

@@ -83,12 +83,24 @@ void show_rank(std::ostream &line, const RankSample &rank) {
          << ", \"has_dlb\": " << (rank.has_dlb ? "true" : "false") << '}';
 }
 
+void show_optional(std::ostream &line, const auto &value) {
+    if (value) {
+        line << *value;
+    } else {
+        line << "null";
+    }
+}
+
 void show_pu(std::ostream &line, const PuSample &pu) {
     line << "{\"os\": " << pu.os << ", \"online\": " << (pu.online ? "true" : "false")
          << ", \"busy\": " << pu.busy << ", \"interrupt\": " << pu.interrupt
          << ", \"interrupts\": " << pu.interrupts << ", \"line\": " << pu.line
          << ", \"line_share\": " << pu.line_share << ", \"line_numa\": " << pu.line_numa
-         << ", \"clock\": " << pu.clock << '}';
+         << ", \"clock\": " << pu.clock << ", \"clock_limit\": ";
+    show_optional(line, pu.clock_limit);
+    line << ", \"throttled\": ";
+    show_optional(line, pu.throttled);
+    line << '}';
 }
 
 void show(const Sample &sample) {
@@ -147,6 +159,20 @@ void do_line(const std::string &line, LinuxSystem &system) {
         std::cout << std::endl;
     } else if (what == "guard") {
         std::cout << system.watch_guard() << std::endl;
+    } else if (what == "limits") {
+        const auto &limits = system.limits();
+        std::cout << "{\"clock\": ";
+        show_optional(std::cout, limits.clock);
+        std::cout << ", \"throttled\": ";
+        show_optional(std::cout, limits.throttled);
+        std::cout << ", \"power\": "
+                  << list(limits.power,
+                          [](auto &out, const auto &power) {
+                              out << "[\"" << power.zone << "\", " << power.watts << ']';
+                          })
+                  << ", \"unknown\": "
+                  << list(limits.unknown, [](auto &out, const auto &text) { out << '"' << text << '"'; })
+                  << '}' << std::endl;
     } else if (what == "notes") {
         for (const auto &note : system.notes()) {
             std::cout << note << "; ";

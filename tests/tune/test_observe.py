@@ -4,6 +4,7 @@
 import json
 import os
 import random
+import shutil
 import signal
 import struct
 import subprocess
@@ -160,6 +161,72 @@ def test_what_is_no_page_of_its_process_is_refused(start, driving, pages, tmp_pa
     assert driver.sample()["ranks"] == []
 
 
+def test_a_directory_that_others_may_write_in_has_no_pages(start, driving, pages):
+    # GIVEN pages in directories that others may write in, that are another user's, and that are neither
+    process = start()
+    for name, mode in (("open", 0o777), ("group", 0o775), ("own", 0o755)):
+        (pages / name).mkdir()
+        (pages / name).chmod(mode)
+        (pages / name / "0.page").write_bytes(page(process.pid, {"open": 1, "group": 2, "own": 0}[name]))
+    (pages / "0.page").write_bytes(page(process.pid, 3, 4))
+    pages.chmod(0o1777)
+    # WHEN they are looked for THEN it is the last one's page that is taken
+    driver = driving(lines=[f"pages {pages}"])
+    assert ranks_of(driver).keys() == {0}
+    if os.geteuid() == 0:
+        other = start()
+        (pages / "theirs").mkdir()
+        (pages / "theirs/1.page").write_bytes(page(other.pid, 1))
+        os.chown(pages / "theirs", 12345, 12345)
+        assert ranks_of(driver).keys() == {0}
+
+
+def test_one_user_leaves_others_room_for_pages(start, driving, pages):
+    # GIVEN a user with more names of pages, and more directories, than one may have
+    if os.geteuid() != 0:
+        pytest.skip("only root can make another user's directories")
+    pages.chmod(0o1777)
+    for number in range(1100):
+        (pages / f"a{number}").mkdir()
+        os.chown(pages / f"a{number}", 12345, 12345)
+    for number in range(2100):
+        (pages / f"a0/{number}.page").touch()
+    # WHEN another one has a page THEN it is found
+    process = start()
+    (pages / "b").mkdir()
+    (pages / "b/0.page").write_bytes(page(process.pid))
+    driver = driving(lines=[f"pages {pages}"])
+    assert ranks_of(driver).keys() == {0}
+
+
+def test_a_page_that_was_made_anew_takes_the_place_of_the_first(start, driving, pages):
+    # GIVEN a rank whose process executes another program, which makes a page of the same name
+    process = start()
+    (pages / "0.page").write_bytes(page(process.pid, calls=5))
+    driver = driving(lines=[f"pages {pages}"])
+    assert ranks_of(driver)[0]["progress"]["calls"] == 5
+    (pages / "new").write_bytes(page(process.pid, calls=1))
+    (pages / "new").rename(pages / "0.page")
+    # THEN what it says is that of the second
+    assert ranks_of(driver)[0]["progress"]["calls"] == 1
+
+
+def test_a_process_of_very_many_threads_is_not_tuned_and_that_is_said(start, driving, pages):
+    few, many = start(2), start(1100)
+    driver = driving(few, many)
+    assert [rank["pid"] for rank in driver.sample()["ranks"]] == [few.pid]
+    assert f"too many threads, of process {many.pid}" in driver.ask("notes")
+
+
+def test_jobs_of_one_launcher_are_told_apart_by_their_number_of_ranks(start, driving, pages):
+    a, b = start(), start()
+    (pages / "a.page").write_bytes(page(a.pid, 0, 2))
+    (pages / "b.page").write_bytes(page(b.pid, 1, 3))
+    found = ranks_of(driving(lines=[f"pages {pages}"]))
+    assert found[0]["group"] != found[1]["group"]
+    assert f"/user-{os.geteuid()}/ranks-2" in found[0]["group"]
+
+
 def stat_line(number, *, state="S", threads=1, start=77, pu=0, name="a) b"):
     fields = ["0"] * NAMES_OF_STAT
     fields[0], fields[1], fields[2] = str(number), f"({name})", state
@@ -250,6 +317,117 @@ def test_an_interrupts_share_is_told_by_how_often_it_came(driving, tree):
     unit = driver.sample()["pus"][0]
     # THEN
     assert (unit["line"], unit["line_share"], unit["line_numa"]) == (24, 0.75, 1)
+
+
+def test_jobs_are_told_apart_by_their_control_groups(driving, tree):
+    # GIVEN processes of one session, whose control groups differ in Slurm's task, and in the job
+    proc, sys = tree
+    groups = ("job_1/step_0/task_0", "job_1/step_0/task_1", "job_2/step_0/task_0")
+    for number, group in enumerate(groups, 500):
+        if number > 500:
+            shutil.copytree(proc / "500", proc / f"{number}")
+            (proc / f"{number}/task/500").rename(proc / f"{number}/task/{number}")
+        else:
+            shutil.rmtree(proc / "500/task/501")
+        for folder in (proc / f"{number}", proc / f"{number}/task/{number}"):
+            (folder / "stat").write_text(stat_line(number))
+        (proc / f"{number}/cgroup").write_text(f"0::/slurm/{group}\n")
+    driver = driving(lines=[f"proc {proc}", f"sys {sys}", "pid 500", "pid 501", "pid 502"])
+    # WHEN they are seen THEN those of one job are a group
+    first, second, third = (rank["group"] for rank in driver.sample()["ranks"])
+    assert first == second != third
+
+
+@pytest.mark.parametrize("name", ["n" * 65, "n 3", 'n"3'])
+def test_what_is_no_name_of_a_lab_node_is_none(name, driving, tree):
+    proc, sys = tree
+    (proc / "500/environ").write_bytes(b"A=1\0RANKWISE_LAB_NODE=" + name.encode() + b"\0")
+    driver = driving(lines=[f"proc {proc}", f"sys {sys}", "pid 500"])
+    assert "n" * 3 not in driver.sample()["ranks"][0]["group"]
+    assert '"3' not in driver.sample()["ranks"][0]["group"]
+    assert "n 3" not in driver.sample()["ranks"][0]["group"]
+
+
+def test_a_daemon_asks_no_process_for_its_environment(driving, tree):
+    # GIVEN a process whose environment, once it is opened, is not read to its end
+    proc, sys = tree
+    driver = driving(lines=[f"proc {proc}", f"sys {sys}", "pid 500", "daemon 1"])
+    # THEN a daemon does not read it
+    assert not driver.sample()["ranks"][0]["group"].endswith("/n3")
+
+
+def test_what_holds_units_back_is_seen(driving, tree):
+    # GIVEN a node whose first core has a lower clock allowed and was too hot, with limits of power
+    proc, sys = tree
+    cpu = sys / "devices/system/cpu/cpu0"
+    (cpu / "cpufreq/scaling_max_freq").write_text("2400000\n")
+    (cpu / "thermal_throttle").mkdir()
+    (cpu / "thermal_throttle/core_throttle_count").write_text("5\n")
+    (cpu / "thermal_throttle/package_throttle_count").write_text("7\n")
+    zone = sys / "class/powercap/intel-rapl:0"
+    zone.mkdir(parents=True)
+    (zone / "name").write_text("package-0\n")
+    (zone / "constraint_0_power_limit_uw").write_text("180000000\n")
+    driver = driving(lines=[f"proc {proc}", f"sys {sys}", "pid 500"])
+    # WHEN it is looked at THEN all is as it says, and of the core that says nothing nothing is known
+    units = driver.sample()["pus"]
+    assert (units[0]["clock_limit"], units[0]["throttled"]) == (0.8, 12)
+    assert (units[1]["clock_limit"], units[1]["throttled"]) == (None, None)
+    limits = json.loads(driver.ask("limits"))
+    assert (limits["clock"], limits["throttled"], limits["power"]) == (0.8, 0, [["package-0", 180]])
+    assert [line.split(":")[0] for line in limits["unknown"]] == ["memory traffic"]
+
+
+def test_what_is_not_known_of_limits_is_said(driving, tree):
+    proc, sys = tree
+    driver = driving(lines=[f"proc {proc}", f"sys {sys}", "pid 500"])
+    limits = json.loads(driver.ask("limits"))
+    assert (limits["clock"], limits["throttled"], limits["power"]) == (None, None, [])
+    assert len(limits["unknown"]) == 4
+
+
+def test_memory_traffic_is_that_of_each_nodes_caches(driving, tree):
+    # GIVEN three caches on two NUMA nodes, whose traffic resctrl counts
+    proc, sys = tree
+    for unit, (cache, count) in enumerate([(0, 100), (1, 20), (12, 3)]):
+        index = sys / f"devices/system/cpu/cpu{unit}/cache/index3"
+        index.mkdir(parents=True)
+        (index / "id").write_text(f"{cache}\n")
+        counters = sys / f"fs/resctrl/mon_data/mon_L3_{cache:02d}"
+        counters.mkdir(parents=True)
+        (counters / "mbm_total_bytes").write_text(f"{count}\n")
+    driver = driving(lines=[f"proc {proc}", f"sys {sys}", "pid 500", "pu 2 2 2 2 1 0"])
+    # WHEN it is looked at THEN each node has its own caches'
+    assert driver.sample()["memory_bytes"] == [120, 3]
+    # AND counts that begin anew do not go back, and one that is not there for a moment makes none of another
+    (sys / "fs/resctrl/mon_data/mon_L3_12/mbm_total_bytes").write_text("2\n")
+    assert driver.sample()["memory_bytes"] == [120, 3]
+    (sys / "fs/resctrl/mon_data/mon_L3_12/mbm_total_bytes").write_text("Unavailable\n")
+    assert driver.sample()["memory_bytes"] == []
+
+
+def test_a_thread_with_the_number_of_one_that_ended_is_read(driving, tree):
+    # GIVEN a thread that is seen
+    proc, sys = tree
+    driver = driving(lines=[f"proc {proc}", f"sys {sys}", "pid 500"])
+    assert [thread["start"] for thread in driver.sample()["ranks"][0]["threads"]] == [77, 77]
+    # WHEN it ends, so that its open file says nothing any more, and another gets its number
+    path = proc / "500/task/501/stat"
+    path.write_text("")
+    path.unlink()
+    path.write_text(stat_line(501, start=99))
+    # THEN that one is seen
+    assert [thread["start"] for thread in driver.sample()["ranks"][0]["threads"]] == [77, 99]
+
+
+@pytest.mark.parametrize(("lines", "counted"), [(1, [0, 1]), (100_000, [])])
+def test_what_a_process_has_mapped_is_read_up_to_a_size(lines, counted, driving, tree):
+    proc, sys = tree
+    (proc / "500/numa_maps").write_text(
+        "7f00 default anon=1 N1=1 kernelpagesize_kB=4\n" + "x" * 60 * (lines - 1)
+    )
+    driver = driving(lines=[f"proc {proc}", f"sys {sys}", "pid 500", "pu 2 2 2 0 1 0"])
+    assert driver.sample()["ranks"][0]["pages_by_numa"] == counted
 
 
 def test_mpi_time_of_a_rank_without_a_page_is_sampled(start, driving, tmp_path):

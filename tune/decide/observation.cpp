@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 namespace rankwise::tune {
 
@@ -112,6 +113,7 @@ std::vector<Observation> observe(const Sample &before, const Sample &after) {
         return found;
     std::map<std::string, Observation> groups;
     std::map<std::string, std::map<std::int32_t, double>> run_on;
+    std::map<std::string, std::set<std::int32_t>> claimed;
     for (const RankSample &rank : after.ranks) {
         Observation &group = groups[rank.group];
         group.group = rank.group;
@@ -121,7 +123,10 @@ std::vector<Observation> observe(const Sample &before, const Sample &after) {
             continue;
         }
         const RankSample *const then = find(before, rank.process);
-        if (rank.stopped || (then && then->stopped))
+        // Jobs that nothing else tells apart: nobody knows which cores are whose.
+        if (rank.progress && !claimed[rank.group].insert(rank.progress->rank).second)
+            group.unusable = "two processes are rank " + std::to_string(rank.progress->rank);
+        else if (rank.stopped || (then && then->stopped))
             group.unusable = "a rank is suspended";
         else if (!then || then->threads.empty() || rank.threads.empty())
             group.unusable = "a rank has just been found";

@@ -42,7 +42,7 @@ void find_processes(Text &text, const std::string &proc, std::vector<std::string
 } // namespace
 
 bool has_dlb(Text &text, const std::string &proc, const TaskId &rank) {
-    return text.read(proc + "/" + std::to_string(rank.number) + "/maps") &&
+    return text.read(proc + "/" + std::to_string(rank.number) + "/maps", Text::most_of_users) &&
            text.view().find("/libdlb") != std::string_view::npos;
 }
 

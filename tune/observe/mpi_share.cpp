@@ -145,7 +145,7 @@ Seconds MpiShare::read(Text &text, Seconds run) {
             std::memcpy(&address, data + (at + sizeof record) % size, sizeof address);
             const auto *range = range_of(address);
             if (range == nullptr && !std::exchange(looked, true) &&
-                text.read("/proc/" + std::to_string(process_) + "/maps")) {
+                text.read("/proc/" + std::to_string(process_) + "/maps", Text::most_of_users)) {
                 ranges_ = parse_code_ranges(text.view());
                 range = range_of(address);
             }

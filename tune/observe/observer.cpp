@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <set>
+#include <sys/stat.h>
 
 #include "observe/groups.hpp"
 #include "observe/movers.hpp"
@@ -14,6 +15,10 @@ namespace {
 
 constexpr Seconds between_numa_maps = 10;
 
+// A user's, so that none takes the others' room, and all together's, so that a sample has some MB at most.
+constexpr std::size_t most_ranks_of_user = 1024, most_ranks = 2048;
+constexpr std::size_t most_threads_of_rank = 1024, most_threads_of_user = 4096, most_threads = 8192;
+
 std::size_t count_numa_nodes(const Node &node) {
     std::set<std::int32_t> nodes;
     for (const auto &pu : node.pus) {
@@ -22,26 +27,44 @@ std::size_t count_numa_nodes(const Node &node) {
     return nodes.size();
 }
 
+std::uint32_t user_of(const std::string &proc, std::int32_t process) {
+    struct stat status{};
+    return stat((proc + "/" + std::to_string(process)).c_str(), &status) == 0 ? status.st_uid : 0;
+}
+
 } // namespace
 
-Observer::Rank::Rank(const Places &places, const TaskId &id)
-    : process(id), group(group_of(places.proc, id.number)), threads(places.proc, id.number),
-      stopped(places.proc, places.sys, id.number), pages_due(between_numa_maps) {}
+Observer::Rank::Rank(const Places &places, const TaskId &id, std::uint32_t owner, std::int32_t ranks)
+    : process(id), user(owner), group(group_of(places.proc, id.number, ranks, places.in_lab)),
+      threads(places.proc, id.number), stopped(places.proc, places.sys, id.number),
+      pages_due(between_numa_maps) {}
 
 Observer::Observer(const Node &node, Places places)
     : places_(std::move(places)), directory_(places_.pages, places_.proc, places_.users),
-      pus_(node, places_.proc, places_.sys), numa_nodes_(count_numa_nodes(node)) {
+      pus_(node, places_.proc, places_.sys), limit_reader_(node, places_.sys), memory_(node, places_.sys),
+      numa_nodes_(count_numa_nodes(node)) {
     for (const auto pid : places_.pids) {
         if (const auto stat = read_task_stat(places_.proc, pid)) {
-            add({pid, stat->start}, std::nullopt);
+            add({pid, stat->start}, user_of(places_.proc, pid), std::nullopt);
         } else {
             notes_.push_back("process " + std::to_string(pid) + " does not run");
         }
     }
 }
 
-void Observer::add(const TaskId &id, std::optional<RankPage> page) {
-    auto &rank = ranks_.try_emplace(id, places_, id).first->second;
+void Observer::add(const TaskId &id, std::uint32_t user, std::optional<RankPage> page) {
+    auto at = ranks_.find(id);
+    if (at == ranks_.end()) {
+        at = ranks_.try_emplace(id, places_, id, user, page ? page->owner().ranks : 0).first;
+        const auto of_user = ++used_[user].ranks;
+        ++used_by_all_.ranks;
+        if (of_user > most_ranks_of_user || used_by_all_.ranks > most_ranks) {
+            refuse(at->second, "there are too many ranks");
+            erase(at);
+            return;
+        }
+    }
+    auto &rank = at->second;
     if (page) {
         rank.page = std::move(page);
         rank.share.reset();
@@ -54,17 +77,62 @@ void Observer::add(const TaskId &id, std::optional<RankPage> page) {
     }
 }
 
+Observer::Ranks::iterator Observer::erase(Ranks::iterator rank) {
+    const auto used = used_.find(rank->second.user);
+    for (auto *const each : {&used->second, &used_by_all_}) {
+        --each->ranks;
+        each->threads -= rank->second.thread_count;
+    }
+    if (used->second.ranks == 0) {
+        used_.erase(used);
+    }
+    return ranks_.erase(rank);
+}
+
+void Observer::refuse(const Rank &rank, const std::string &why) {
+    if (refused_.insert(rank.user).second) {
+        notes_.push_back("not all ranks of user " + std::to_string(rank.user) + " are tuned: " + why +
+                         ", of process " + std::to_string(rank.process.number) + " for one");
+    }
+}
+
 void Observer::find_ranks() {
     for (auto &page : directory_.find_new()) {
         const auto id = page.owner().process;
-        add(id, std::move(page));
+        const auto user = page.user();
+        add(id, user, std::move(page));
     }
+}
+
+bool Observer::read_threads(Rank &rank, RankSample &sample) {
+    auto &used = used_[rank.user];
+    const auto left = [&](std::size_t most, std::size_t taken) {
+        return most - std::min(taken - rank.thread_count, most);
+    };
+    // One that was seen with as many goes on to be: its masks may be changed.
+    const auto most =
+        std::max(rank.thread_count, std::min({most_threads_of_rank, left(most_threads_of_user, used.threads),
+                                              left(most_threads, used_by_all_.threads)}));
+    // The descriptors that are kept belong to one process, whatever has its number later; those of the first
+    // listing might not.
+    if (!rank.threads.read(text_, sample.threads, most) || sample.threads[0].id != rank.process) {
+        if (rank.threads.has_too_many()) {
+            refuse(rank, "there are too many threads");
+        }
+        return false;
+    }
+    for (auto *const each : {&used, &used_by_all_}) {
+        each->threads += sample.threads.size() - rank.thread_count;
+    }
+    rank.thread_count = sample.threads.size();
+    return true;
 }
 
 void Observer::read_pages_by_numa(Rank &rank, RankSample &sample) {
     const auto began = tick_moment().at;
     if (numa_nodes_ > 1 && rank.pages_due.due(began) &&
-        text_.read(places_.proc + "/" + std::to_string(rank.process.number) + "/numa_maps")) {
+        text_.read(places_.proc + "/" + std::to_string(rank.process.number) + "/numa_maps",
+                   Text::most_of_users)) {
         rank.pages_by_numa = parse_numa_maps(text_.view());
         // Of each rank, so that all together keep below the share that one may take.
         rank.pages_due = Seldom(between_numa_maps, 2e-4 / static_cast<double>(ranks_.size()));
@@ -88,9 +156,7 @@ bool Observer::read(Rank &rank, bool light, RankSample &sample) {
     if (light) {
         return true;
     }
-    // The descriptors that are kept belong to one process, whatever has its number later; those of the first
-    // listing might not.
-    if (!rank.threads.read(text_, sample.threads) || sample.threads[0].id != rank.process) {
+    if (!read_threads(rank, sample)) {
         return false;
     }
     sample.stopped = rank.stopped.read(text_, sample.threads);
@@ -126,13 +192,18 @@ Sample Observer::sample(bool light) {
             ++at;
         } else {
             sample.ranks.pop_back();
-            at = ranks_.erase(at);
+            at = erase(at);
         }
     }
     if (light) {
         return sample;
     }
     sample.pus = pus_.read(text_);
+    limits_ = limit_reader_.read(text_, sample.pus);
+    sample.memory_bytes = memory_.read(text_);
+    if (!memory_.is_counted()) {
+        limits_.unknown.emplace_back("memory traffic: resctrl does not count it here (mbm_total_bytes)");
+    }
     sample.movers = movers_;
     return sample;
 }

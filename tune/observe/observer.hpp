@@ -2,9 +2,12 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
+#include "observe/limits.hpp"
+#include "observe/memory_traffic.hpp"
 #include "observe/mpi_share.hpp"
 #include "observe/page_directory.hpp"
 #include "observe/pus.hpp"
@@ -20,6 +23,7 @@ struct Places {
     std::string proc = "/proc", sys = "/sys";
     std::vector<std::int32_t> pids;   ///< ranks without a page
     std::vector<std::uint32_t> users; ///< whose ranks are taken; empty: everybody's
+    bool in_lab = true;               ///< ranks may be on nodes of a lab
 };
 
 /// @brief Takes samples of a node.
@@ -29,13 +33,18 @@ class Observer {
 
     Sample sample(bool light);
 
+    /// @return as the last full sample found them
+    const Limits &limits() const { return limits_; }
+
     /// @return what was found out meanwhile that a user should know; each once
     std::vector<std::string> notes() { return std::exchange(notes_, {}); }
 
   private:
     struct Rank {
-        Rank(const Places &places, const TaskId &id);
+        Rank(const Places &places, const TaskId &id, std::uint32_t user, std::int32_t ranks);
         TaskId process;
+        std::uint32_t user;
+        std::size_t thread_count = 0;
         std::string group;
         std::optional<RankPage> page;
         std::optional<MpiShare> share;
@@ -45,17 +54,31 @@ class Observer {
         bool has_dlb = false;
         Seldom pages_due;
     };
+    /// Of a user, or of all.
+    struct Used {
+        std::size_t ranks = 0, threads = 0;
+    };
+    using Ranks = std::map<TaskId, Rank>;
     void find_ranks();
     void look_for_movers();
-    void add(const TaskId &id, std::optional<RankPage> page);
+    void add(const TaskId &id, std::uint32_t user, std::optional<RankPage> page);
+    Ranks::iterator erase(Ranks::iterator rank);
+    void refuse(const Rank &rank, const std::string &why);
+    bool read_threads(Rank &rank, RankSample &sample);
     bool read(Rank &rank, bool light, RankSample &sample);
     void read_pages_by_numa(Rank &rank, RankSample &sample);
 
     Places places_;
     Text text_;
     PageDirectory directory_;
-    std::map<TaskId, Rank> ranks_;
+    Ranks ranks_;
+    std::map<std::uint32_t, Used> used_;
+    Used used_by_all_;
+    std::set<std::uint32_t> refused_; ///< users that this was said of
     PuReader pus_;
+    LimitReader limit_reader_;
+    MemoryTraffic memory_;
+    Limits limits_;
     std::size_t numa_nodes_;
     std::vector<std::string> movers_, notes_;
     Seldom movers_due_{10};

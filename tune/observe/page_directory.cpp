@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "observe/page_directory.hpp"
 
+#include <algorithm>
 #include <dirent.h>
 #include <fcntl.h>
 #include <memory>
 #include <sys/stat.h>
+
+#include "proc/open_beneath.hpp"
 
 namespace rankwise::tune {
 namespace {
@@ -12,31 +15,61 @@ namespace {
 constexpr int found = -1;
 constexpr int most_looks = 60; // at a page that never becomes one
 constexpr Seconds grain_s = 2; // a file made in the clock tick of a listing does not change the time again
-constexpr std::size_t most_names = 1U << 16U;
+constexpr std::size_t most_directories = 1024, most_directories_of_user = 64;
+constexpr std::size_t most_names_of_user = 2048;
+constexpr std::size_t most_entries = 1U << 16U; // of a directory that are looked at
 
-bool is_page(const std::string &name) {
+bool is_page(std::string_view name) {
     return name.ends_with(".page");
-}
-
-bool is_directory(int parent, const dirent &entry) {
-    struct stat status{};
-    return entry.d_name[0] != '.' &&
-           (entry.d_type == DT_DIR ||
-            (entry.d_type == DT_UNKNOWN && fstatat(parent, entry.d_name, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
-             S_ISDIR(status.st_mode)));
 }
 
 } // namespace
 
-void PageDirectory::look(const std::string &path, Directory &directory, bool with_directories,
+void PageDirectory::add_directory(int parent, const char *name) {
+    struct stat status{};
+    if (name[0] == '.' || directories_.size() >= most_directories || directories_.contains(name) ||
+        fstatat(parent, name, &status, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISDIR(status.st_mode) ||
+        (!users_.empty() && std::ranges::find(users_, status.st_uid) == users_.end())) {
+        return;
+    }
+    auto &used = used_[status.st_uid].directories;
+    if (used < most_directories_of_user) {
+        ++used;
+        directories_[name].user = status.st_uid;
+    }
+}
+
+void PageDirectory::list(int file, Directory &directory, bool is_root, bool is_its_users) {
+    auto &used = used_[directory.user].names;
+    used -= directory.names.size();
+    std::map<std::string, Seen> names;
+    const std::unique_ptr<DIR, int (*)(DIR *)> listing(fdopendir(dup(file)), closedir);
+    std::size_t entries = 0;
+    while (const dirent *const entry =
+               listing && ++entries < most_entries ? readdir(listing.get()) : nullptr) {
+        if (!is_page(entry->d_name)) {
+            if (is_root && (entry->d_type == DT_DIR || entry->d_type == DT_UNKNOWN)) {
+                add_directory(file, entry->d_name);
+            }
+        } else if (is_its_users && used < most_names_of_user) {
+            const auto known = directory.names.find(entry->d_name);
+            const bool is_known = known != directory.names.end() && known->second.file == entry->d_ino;
+            used += names.emplace(entry->d_name, is_known ? known->second : Seen{entry->d_ino, 0}).second;
+        }
+    }
+    directory.names = std::move(names);
+}
+
+void PageDirectory::look(const Descriptor &file, Directory &directory, bool is_root,
                          std::vector<RankPage> &pages) {
     struct stat status{};
-    const int number =
-        open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | (with_directories ? 0 : O_NOFOLLOW));
-    const Descriptor file(number);
-    directory.there = file && fstat(number, &status) == 0;
+    directory.there =
+        file && fstat(file.number(), &status) == 0 && (is_root || status.st_uid == directory.user);
     if (!directory.there) {
         return;
+    }
+    if (is_root && directory.names.empty()) {
+        directory.user = status.st_uid;
     }
     const Seconds now = tick_moment().at;
     const bool changed = status.st_mtim.tv_sec != directory.changed.tv_sec ||
@@ -46,27 +79,16 @@ void PageDirectory::look(const std::string &path, Directory &directory, bool wit
             directory.changed = status.st_mtim;
             directory.listed = now;
         }
-        std::map<std::string, int> names;
-        const std::unique_ptr<DIR, int (*)(DIR *)> listing(fdopendir(dup(number)), closedir);
-        while (const dirent *const entry = listing ? readdir(listing.get()) : nullptr) {
-            const std::string name = entry->d_name;
-            if (is_page(name) && names.size() < most_names) {
-                const auto known = directory.names.find(name);
-                names.emplace(name, known != directory.names.end() ? known->second : 0);
-            } else if (with_directories && directories_.size() < most_names && is_directory(number, *entry)) {
-                directories_.try_emplace(path + "/" + name);
-            }
-        }
-        directory.names = std::move(names);
+        list(file.number(), directory, is_root, (status.st_mode & (S_IWGRP | S_IWOTH)) == 0);
     }
-    for (auto &[name, looks] : directory.names) {
-        if (looks == found || looks >= most_looks) {
+    for (auto &[name, seen] : directory.names) {
+        if (seen.looks == found || seen.looks >= most_looks) {
             continue;
         }
-        ++looks;
-        if (auto page = RankPage::open(number, name, proc_, users_)) {
+        ++seen.looks;
+        if (auto page = RankPage::open(file.number(), name, proc_, status.st_uid, users_)) {
             pages.push_back(std::move(*page));
-            looks = found;
+            seen.looks = found;
         }
     }
 }
@@ -76,12 +98,21 @@ std::vector<RankPage> PageDirectory::find_new() {
     if (path_.empty()) {
         return pages;
     }
-    look(path_, directories_[path_], true, pages);
+    constexpr int flags = O_RDONLY | O_DIRECTORY;
+    const Descriptor root(open(path_.c_str(), flags | O_CLOEXEC));
+    look(root, root_, true, pages);
     for (auto at = directories_.begin(); at != directories_.end();) {
-        if (at->first != path_) {
-            look(at->first, at->second, false, pages);
+        auto &directory = at->second;
+        look(root ? open_beneath(root.number(), at->first.c_str(), flags) : Descriptor(), directory, false,
+             pages);
+        if (directory.there) {
+            ++at;
+            continue;
         }
-        at = at->first == path_ || at->second.there ? std::next(at) : directories_.erase(at);
+        auto &used = used_[directory.user];
+        used.names -= directory.names.size();
+        --used.directories;
+        at = directories_.erase(at);
     }
     return pages;
 }

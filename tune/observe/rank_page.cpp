@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
+#include "proc/open_beneath.hpp"
 #include "proc/tasks.hpp"
 #include "process/ticks.h"
 
@@ -65,9 +66,9 @@ Progress progress_of(const rw_tune_page &page, const TickMoment &moment, bool pe
 }
 
 std::optional<RankPage> RankPage::open(int directory, const std::string &name, const std::string &proc,
-                                       const std::vector<std::uint32_t> &users) {
-    // Anybody may have made it: a link, a pipe, another user's.
-    Descriptor file(openat(directory, name.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+                                       std::uint32_t user, const std::vector<std::uint32_t> &users) {
+    // It may be anything: a link, a pipe, another user's.
+    auto file = open_beneath(directory, name.c_str(), O_RDONLY);
     struct stat status{};
     rw_tune_page page{};
     if (!file || fstat(file.number(), &status) != 0 || !S_ISREG(status.st_mode) ||
@@ -77,7 +78,7 @@ std::optional<RankPage> RankPage::open(int directory, const std::string &name, c
     const auto owner = owner_of(page);
     struct stat process{};
     if (!owner || ::stat((proc + "/" + std::to_string(owner->process.number)).c_str(), &process) != 0 ||
-        process.st_uid != status.st_uid ||
+        process.st_uid != status.st_uid || status.st_uid != user ||
         (!users.empty() && std::ranges::find(users, process.st_uid) == users.end())) {
         return std::nullopt;
     }
@@ -85,7 +86,7 @@ std::optional<RankPage> RankPage::open(int directory, const std::string &name, c
     if (!task || task->start != owner->process.start) {
         return std::nullopt;
     }
-    return RankPage(std::move(file), *owner);
+    return RankPage(std::move(file), *owner, user);
 }
 
 std::optional<Progress> RankPage::read(bool peers) {

@@ -82,11 +82,15 @@ bool ThreadReader::read_one(Thread &thread, Text &text, ThreadSample &sample) {
     return mask.has_value();
 }
 
-bool ThreadReader::read(Text &text, std::vector<ThreadSample> &threads) {
+bool ThreadReader::read(Text &text, std::vector<ThreadSample> &threads, std::size_t most) {
     // The list is read again only where a thread has ended, or the number of them is another: one system call
     // a rank less.
     for (int lists = 0; lists < most_lists; ++lists) {
         if ((lists > 0 || threads_.empty()) && !list()) {
+            return false;
+        }
+        has_too_many_ = threads_.size() > most;
+        if (has_too_many_) {
             return false;
         }
         threads.resize(threads_.size());

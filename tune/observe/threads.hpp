@@ -18,8 +18,12 @@ class ThreadReader {
     ThreadReader(const std::string &proc, std::int32_t process);
 
     /// @brief Read all of them, the main thread first.
-    /// @return false if the process has ended
-    bool read(Text &text, std::vector<ThreadSample> &threads);
+    /// @param[in] most how many there may be
+    /// @return false if the process has ended, or has more
+    bool read(Text &text, std::vector<ThreadSample> &threads, std::size_t most);
+
+    /// @return whether it had more when it was read last
+    bool has_too_many() const { return has_too_many_; }
 
   private:
     struct Thread {
@@ -31,7 +35,7 @@ class ThreadReader {
 
     std::string directory_;
     std::int32_t process_;
-    bool made_up_;
+    bool made_up_, has_too_many_ = false;
     Descriptor task_;
     std::vector<Thread> threads_;
     std::vector<std::int32_t> numbers_;

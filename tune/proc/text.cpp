@@ -10,18 +10,25 @@
 namespace rankwise::tune {
 namespace {
 
-constexpr std::size_t most_bytes = std::size_t{64}
-                                   << 20U; // of /proc/interrupts of the largest nodes, some MB
+constexpr std::size_t kept_bytes = std::size_t{64} << 10U; // between two readings
+constexpr std::size_t first_bytes = 4096;
 constexpr rlim_t left_for_others = 128;
 
 int most_kept = 1024 - static_cast<int>(left_for_others);
 
 } // namespace
 
-bool Text::read(int file) {
+bool Text::read(int file, std::size_t most) {
     bytes_ = 0;
-    while (bytes_ < most_bytes) {
+    if (memory_.empty() || memory_.size() > kept_bytes) {
+        memory_ = std::vector<char>(first_bytes);
+    }
+    for (;;) {
         if (bytes_ == memory_.size()) {
+            if (bytes_ >= most) {
+                bytes_ = 0;
+                break;
+            }
             memory_.resize(memory_.size() * 2);
         }
         const ssize_t count =
@@ -41,21 +48,21 @@ bool Text::read(int file) {
     return bytes_ > 0;
 }
 
-bool Text::read(const std::string &path) {
+bool Text::read(const std::string &path, std::size_t most) {
     const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
     bytes_ = 0;
-    return file && read(file.number());
+    return file && read(file.number(), most);
 }
 
 bool KeptFile::read(Text &text) {
-    if (!file_) {
-        file_ = Descriptor(open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+    const bool was_open = static_cast<bool>(file_);
+    if (was_open && text.read(file_.number())) {
+        return true;
     }
-    if (!file_) {
-        return false;
-    }
-    const bool done = text.read(file_.number());
-    if (file_.number() > most_kept) {
+    file_.reset();
+    file_ = Descriptor(open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+    const bool done = file_ && text.read(file_.number());
+    if (!done || file_.number() > most_kept) {
         file_.reset();
     }
     return done;

@@ -13,18 +13,22 @@ namespace rankwise::tune {
 /// @brief Texts of /proc and /sys, one after another in the same memory.
 class Text {
   public:
+    /// Of files that a user can make as long as he likes, as /proc/PID/maps.
+    static constexpr std::size_t most_of_users = std::size_t{4} << 20U;
+
     /// @brief Read an open file from its beginning.
-    /// @return false if it has no text, as that of a thread that ended
-    bool read(int file);
+    /// @param[in] most bytes
+    /// @return false if it has no text, as that of a thread that ended, or more than that
+    bool read(int file, std::size_t most = std::size_t{64} << 20U);
 
     /// @brief Read a file that is opened for this only.
-    bool read(const std::string &path);
+    bool read(const std::string &path, std::size_t most = std::size_t{64} << 20U);
 
     /// @return what was read last; valid until the next is
     std::string_view view() const { return {memory_.data(), bytes_}; }
 
   private:
-    std::vector<char> memory_ = std::vector<char>(4096);
+    std::vector<char> memory_;
     std::size_t bytes_ = 0;
 };
 
@@ -34,7 +38,8 @@ class KeptFile {
     KeptFile() = default;
     explicit KeptFile(std::string path) : path_(std::move(path)) {}
 
-    /// @return false if there is none, or no text in it
+    /// @return false if there is none, or no text in it; opened anew then, as its name may be another one's
+    /// now
     bool read(Text &text);
 
   private:

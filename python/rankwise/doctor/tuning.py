@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+from pathlib import Path
 
 from rankwise.errors import RankwiseError
 from rankwise.tune.directories import IN_MEMORY, user_directory
@@ -12,6 +13,7 @@ from rankwise.tune.installed import TUNER, installed
 from rankwise.tune.preload import PRELOADED
 
 _LIMIT_S = 10
+_MEMORY_COUNTERS = Path("/sys/fs/resctrl/mon_data")
 _FOR_INTERRUPTS = "may be moved with `--irq`"
 
 
@@ -25,7 +27,8 @@ def tuner() -> str:
             f"nothing can be written to `{IN_MEMORY}`, where ranks say how they get on",
             "mount a tmpfs there; in a container it is `--shm-size`",
         )
-    return f"`{found}`"
+    counted = "counted" if _MEMORY_COUNTERS.is_dir() else "not counted"
+    return f"`{found}`; memory traffic is {counted} here (resctrl)"
 
 
 def masks() -> str:

@@ -13,7 +13,7 @@ from rankwise.tune.decisions import Decision, decisions_of
 from rankwise.tune.events import Event, Log
 
 SCHEMA: Literal["rankwise.tune/1"] = "rankwise.tune/1"
-# What tune/tuner.cpp writes into `why` of `started`, and of the `stood_back` that ends another one.
+# What tune/tuner.cpp writes into `why` of `started`.
 ACTS = "it acts"
 
 
@@ -31,7 +31,7 @@ class Limits(msgspec.Struct, frozen=True):
 
     Attributes:
         clock: Lowest of the units' highest clocks allowed, as a part of the highest there is.
-        throttled: Times that heat held cores or packages back since the tuner began.
+        throttled: Times that heat held back the unit that it did most, since the tuner began.
         power_w: Watts that each package may take over a long time.
         unknown: What is not known of this, and of memory traffic, and why.
     """
