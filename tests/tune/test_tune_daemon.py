@@ -4,6 +4,7 @@
 import json
 import os
 import signal
+import socket
 import stat
 import subprocess
 import sys
@@ -165,9 +166,12 @@ def config(tmp_path):
     return file
 
 
-def started(config):
+def started(config, **variables):
     process = subprocess.Popen(
-        [RANKWISE, "tune", "--daemon", "--config", config], stderr=subprocess.PIPE, text=True
+        [RANKWISE, "tune", "--daemon", "--config", config],
+        stderr=subprocess.PIPE,
+        text=True,
+        env=os.environ | variables,
     )
     until = time.monotonic() + 20
     while not (config.parent / "sock").exists() and process.poll() is None and time.monotonic() < until:
@@ -222,6 +226,20 @@ def test_the_daemon_is_found_by_its_file(config):
     daemon.communicate(timeout=20)
 
 
+def test_the_daemon_tells_systemd_that_it_comes_round(config):
+    # GIVEN a service manager that ends it unless it says so each 2 seconds
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
+        manager.bind(str(config.parent / "notify"))
+        manager.settimeout(20)
+        daemon = started(config, NOTIFY_SOCKET=str(config.parent / "notify"), WATCHDOG_USEC="2000000")
+        # THEN it does, again and again
+        assert [manager.recv(100) for _ in range(3)] == [b"WATCHDOG=1"] * 3
+    # AND ends well without the manager
+    control.ask(config.parent / "sock", "stop")
+    daemon.communicate(timeout=20)
+    assert daemon.returncode == 0
+
+
 def test_a_user_that_is_none_is_named(config):
     config.write_text(config.read_text() + "users = ['no-such-user']\n")
     done = subprocess.run(
@@ -231,11 +249,21 @@ def test_a_user_that_is_none_is_named(config):
     assert "there is no user `no-such-user`" in done.stderr
 
 
+def test_the_directory_of_pages_is_made_when_the_node_starts():
+    lines = (TOP / "packaging/tmpfiles.d/rankwise-tune.conf").read_text().splitlines()
+    assert [line.split() for line in lines if line[:1] not in ("", "#")] == [
+        ["d", str(Config().pages), "1777", "root", "root"]
+    ]
+
+
 def test_the_unit_is_one(tmp_path):
     unit = TOP / "packaging" / "systemd" / "rankwise-tune.service"
     text = unit.read_text()
     for hardened in ("ProtectSystem=strict", "NoNewPrivileges=yes", "CapabilityBoundingSet=CAP_SYS_NICE"):
         assert hardened in text
+    # AND nothing keeps its guard from being real-time, or starts a daemon again and again whose file is wrong
+    assert "RestrictRealtime=yes" not in text
+    assert "RestartPreventExitStatus=1 2" in text
     if not Path("/usr/bin/systemd-analyze").exists():
         pytest.skip("no systemd-analyze")
     # GIVEN the unit with a program that is here

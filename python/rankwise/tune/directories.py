@@ -105,12 +105,14 @@ def shared_directory(path: Path) -> Path:
         path.mkdir(parents=True, exist_ok=True)
         found = path.lstat()
         if stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid():
-            os.chmod(path, 0o1777)
+            if stat.S_IMODE(found.st_mode) != 0o1777:
+                os.chmod(path, 0o1777)
             return path
     except OSError as error:
         raise _cannot(path, error) from None
     raise RankwiseError(
-        f"`{path}` is not a directory of the daemon's user", "remove it, or set `pages` to another place"
+        f"`{path}` is not a directory of the daemon's user",
+        "remove it, and have it made at each start by packaging/tmpfiles.d/rankwise-tune.conf",
     )
 
 
