@@ -94,11 +94,11 @@ struct PuSample {
     std::uint64_t interrupts = 0;
     std::int32_t line =
         -1; ///< the device's interrupt that came here most since the last look; -1 if none came
-    double line_share = 1;                  ///< of all such interrupts since then, its part
-    std::int32_t line_numa = -1;            ///< NUMA node of its device; -1 if not known
-    double clock = 1;                       ///< current clock by highest, 1 where it cannot be read
-    std::optional<double> clock_limit;      ///< highest clock allowed by highest there is
-    std::optional<std::uint64_t> throttled; ///< times that heat held its core or package back, since boot
+    double line_share = 1;                    ///< of all such interrupts since then, its part
+    std::int32_t line_numa = -1;              ///< NUMA node of its device; -1 if not known
+    double clock = 1;                         ///< current clock by highest, 1 where it cannot be read
+    std::optional<double> clock_limit{};      ///< highest clock allowed by highest there is
+    std::optional<std::uint64_t> throttled{}; ///< times that heat held its core or package back, since boot
 };
 
 /// @brief What holds the node's processing units back; none, and why, where the kernel does not say.
