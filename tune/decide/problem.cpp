@@ -73,21 +73,23 @@ struct Binding {
 
 Binding binding_of(const std::vector<RankLoad> &ranks, const PuSet &usable) {
     Binding binding;
-    std::vector<PuSet> sets;
+    std::map<std::size_t, PuSet> sets; // by their first unit: those with the same one overlap
+    PuSet all;
+    std::size_t units = 0;
+    const std::size_t width = (ranks.front().mask & usable).count();
     for (const RankLoad &rank : ranks) {
         const PuSet mask = rank.mask & usable;
+        const std::size_t count = mask.count();
         binding.any |= mask != usable;
-        binding.none |= mask.none();
-        binding.equal &= mask.count() == (ranks.front().mask & usable).count();
-        bool is_new = true;
-        for (const PuSet &set : sets) {
-            is_new &= set != mask;
-            binding.overlap |= set != mask && (set & mask).any();
-        }
-        if (is_new)
-            sets.push_back(mask);
+        binding.none |= count == 0;
+        binding.equal &= count == width;
+        const auto [set, is_new] = sets.try_emplace(mask._Find_first(), mask);
         binding.shared |= !is_new;
+        binding.overlap |= set->second != mask;
+        units += is_new ? count : 0;
+        all |= mask;
     }
+    binding.overlap |= all.count() != units;
     binding.any |= ranks.size() == 1 && usable.count() == 1;
     return binding;
 }
@@ -326,7 +328,7 @@ Problem make_problem(const Observation &observation, const Node &node, const PuS
             return refuse("a rank has none of the job's processing units");
         if (binding.overlap)
             return refuse("ranks are bound to sets of processing units that overlap");
-        if (are_crowded(observation.ranks, usable_set))
+        if (binding.shared && are_crowded(observation.ranks, usable_set))
             return refuse("more ranks are bound to a set of processing units than it has: start fewer ranks, "
                           "or bind them otherwise");
         take_bindings(problem, observation, node, pus, usable_set, binding);

@@ -30,6 +30,9 @@ constexpr double unequal_cores = 0.05, better_core = 1.02;
 // Computation that stays above this part is not what a change is for.
 constexpr double same_computation = 0.98;
 
+// Iterations that differ by less take as long.
+constexpr double as_long = 1e-9;
+
 struct Exchange {
     Slot a = -1, b = -1;
     double change = 0; ///< of the estimate
@@ -67,27 +70,28 @@ std::vector<Slot> exchanged(const TimeEstimate &estimate, Slot a, Slot b) {
     return slots;
 }
 
-/// The exchange after which an iteration is shortest: of the rank that takes longest, or the one that the
-/// estimate likes best.
-std::vector<Slot> shortest_exchange(const TimeEstimate &estimate, const Problem &problem) {
+/// The exchange after which an iteration is shortest: of the rank that takes longest, of any two of few
+/// ranks, or, where all pairs are looked at, the one that the estimate likes best.
+std::vector<Slot> shortest_exchange(const TimeEstimate &estimate, const Problem &problem, bool all_pairs) {
     const std::vector<Slot> &now = estimate.placement().slot;
     const IterationTime longest = iteration_time(problem, now);
-    std::vector<Exchange> tried{best_exchange(estimate, problem, now)};
-    if (longest.rank != placement::no_rank)
+    std::vector<Exchange> tried;
+    for (std::size_t rank = 0; rank < now.size(); ++rank)
         for (Slot b = 0; b < problem.hierarchy.count(); ++b)
-            if (const Slot a = now[static_cast<std::size_t>(longest.rank)];
+            if (const Slot a = now[rank];
+                (static_cast<Rank>(rank) == longest.rank || now.size() <= few_ranks) &&
                 may_exchange(estimate, problem, a, b))
-                if (const double change = estimate.swap_change(a, b); change < 0)
-                    tried.push_back({a, b, change});
+                tried.push_back({a, b, estimate.swap_change(a, b)});
+    if (all_pairs && now.size() > few_ranks)
+        tried.push_back(best_exchange(estimate, problem, now));
     std::vector<Slot> best = now;
     std::pair<double, double> least{longest.seconds, 0};
     for (const Exchange &exchange : tried) {
-        if (exchange.change >= 0)
-            continue;
         std::vector<Slot> slots = exchanged(estimate, exchange.a, exchange.b);
         const std::pair<double, double> after{iteration_time(problem, slots).seconds, exchange.change};
         // Of those that are as good, the one that shortens the others most.
-        if (after.first < least.first - 1e-9 || (after.first < least.first + 1e-9 && after < least)) {
+        if (after.first < least.first - as_long ||
+            (after.first < least.first + as_long && after.second < least.second - as_long)) {
             least = after;
             best = std::move(slots);
         }
@@ -108,7 +112,7 @@ std::vector<Slot> search(const Problem &problem, const std::vector<Slot> &begin)
     // It does not look at all pairs.
     std::vector<Slot> best = estimate.placement().slot;
     for (int swaps = 0; swaps < most_swaps; ++swaps) {
-        std::vector<Slot> better = shortest_exchange(estimate_of(problem, best), problem);
+        std::vector<Slot> better = shortest_exchange(estimate_of(problem, best), problem, false);
         if (better == best)
             break;
         best = std::move(better);
@@ -282,7 +286,7 @@ Decision decide(const Observation &observation, const Node &node, const PuSet &a
     };
     std::vector<Slot> to = problem.current;
     if (problem.bound)
-        to = shortest_exchange(estimate_of(problem, problem.current), problem);
+        to = shortest_exchange(estimate_of(problem, problem.current), problem, true);
     if (gain(to) < worth)
         if (std::vector<Slot> best = best_of_several(problem); gain(best) > gain(to) + least_saving)
             to = std::move(best);
