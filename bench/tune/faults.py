@@ -231,9 +231,8 @@ def text(outcome: Outcome) -> str:
     if sum(outcome.outside):
         stayed, lost = outcome.outside
         lines.append(
-            f"Of {stayed + lost} masks that were changed from outside during a change, {stayed} stayed, and "
-            f"{lost} became what "
-            "the thread had at the beginning: the tuner had moved that thread again after that."
+            f"Of {stayed + lost} masks that were changed from outside meanwhile, {stayed} stayed and {lost} did not: "
+            "whether the tuner had moved those threads once more after that is not told here."
         )
     if outcome.restored_s:
         after, ended = (
