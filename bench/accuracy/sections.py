@@ -78,29 +78,29 @@ def remarks(documents: Sequence[ValidationResult]) -> list[str]:
     if runs:
         fewest = max(FEWEST_RUNS, min(runs))
         few = sum(count < FEWEST_RUNS for count in runs)
-        said = f"* Medians of {fewest} runs have intervals that hold {share(confidence_of(fewest))} or more"
+        said = f"* The interval of a median of {fewest} runs holds the true one with {share(confidence_of(fewest))}"
         lines.append(
-            said + (f"; {counted(few, 'placement')} have fewer, and tell no pair apart." if few else ".")
+            said + (f". {counted(few, 'placement')} have fewer runs, and count in no pair." if few else ".")
         )
     chance = apart_by_chance(counts)
     apart = sum(each.predicted.pairs for each in documents)
     if apart and chance is not None:
         every = sum(len(each) * (len(each) - 1) // 2 for each in counts)
         lines.append(
-            f"* Runs tell {apart} of {every} pairs apart; if all placements of a program took the same time, chance "
-            f"would tell {chance:.0f} apart."
+            f"* {apart} of {every} pairs have measured intervals that do not overlap. If all placements of a program "
+            f"took the same time, {chance:.0f} would by chance."
         )
     twins = np.abs([twin.difference for each in documents for twin in each.twins])
     if len(twins):
         middle, most = (share(float(each), digits=1) for each in (np.median(twins), twins.max()))
         lines.append(
-            f"* {counted(len(twins), 'placement')} ran under two names: medians of the same one differ by {middle} in "
-            f"the median, by {most} at most."
+            f"* {counted(len(twins), 'placement')} ran under two names. Their two medians differ by {middle} "
+            f"in the median, and by {most} at most."
         )
     lines += _messages([case for document in documents for case in document.cases])
     for each in documents:
         called = f"{_library(each)}, {', '.join(map(show_rate, each.options.rates_bytes_per_s))}"
-        lines += [f"* {called}: no time was left to measure {said}." for said in each.left_out.values()]
+        lines += [f"* {called}: there was no time to measure {said}." for said in each.left_out.values()]
         lines += [
             f"* **{called}: others used {share(others)} of the machine while it was measured.**"
             for others in each.measured_others.values()
@@ -117,7 +117,7 @@ def _messages(cases: Sequence[CaseResult]) -> list[str]:
         same = sum(each.equal if each.alike is None else each.alike for each in known)
         lines.append(
             f"* Open MPI's monitoring component counts the recorded messages in {same} of "
-            f"{sum(each.pairs for each in known)} pairs of ranks, but for what is sent once to make communicators."
+            f"{sum(each.pairs for each in known)} pairs of ranks. (Messages that make communicators are left out.)"
         )
     rests = [
         sum(each.own_bytes for each in case.sent) / recorded
@@ -127,7 +127,7 @@ def _messages(cases: Sequence[CaseResult]) -> list[str]:
     if rests:
         lines.append(
             f"* Interfaces count up to {share(max(rests), digits=1)} more bytes than messages, headers and startup "
-            "have: what libraries add to a message, and what TCP sends twice."
+            "have. That is what libraries add to a message, and what TCP sends twice."
         )
     return lines
 
