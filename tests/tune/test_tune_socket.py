@@ -18,6 +18,7 @@ import pytest
 from rankwise.errors import RankwiseError
 from rankwise.tune import control
 from rankwise.tune.document import tuner_of
+from rankwise.tune.events import Log
 
 TOP = Path(__file__).resolve().parents[2]
 
@@ -101,7 +102,7 @@ def test_last_decisions_are_whole_and_of_the_time_since_the_tuner_began(serving)
     # WHEN the status of a tuner that has decided more than it keeps is asked twice
     status = control.status_of(serving.path)
     tuner, again = (
-        tuner_of(found.recent, None, found) for found in (status, control.status_of(serving.path))
+        tuner_of(Log(found.recent), None, found) for found in (status, control.status_of(serving.path))
     )
     # THEN it has the last decisions from the proposal on, and other events have not taken their places
     assert {event.what for event in status.recent} == {"proposed", "applied", "kept"}
