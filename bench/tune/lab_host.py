@@ -128,7 +128,7 @@ class LabHost:
                 if daemon.poll() is not None or time.monotonic() > until:
                     raise Failed(f"the daemon did not start in a lab: {said.read_text()[-300:]}")
                 time.sleep(0.02)
-            subprocess.run(self._inside("mkdir", "-p", pages), check=True)
+            subprocess.run(self._inside("mkdir", "-p", "-m", "700", pages), check=True)
             yield daemon.pid
         finally:
             daemon.terminate()
