@@ -125,7 +125,7 @@ def run(args: argparse.Namespace) -> int:
             _compile(wanted, say)
             for _ in _parts(wanted, args, directory, mpiexec, pus, results, dice, say):
                 write()
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, SystemExit):  # the latter at SIGTERM while a lab is up
             interrupted = True
             say("interrupted: what has ended is kept")
     write()
