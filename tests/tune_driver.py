@@ -58,16 +58,17 @@ class Driver:
         self.process = subprocess.Popen(
             [driver, self.plan], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )
-        self.first = self._line()
+        self.first = self.answer()
 
-    def _line(self) -> str:
+    def answer(self) -> str:
+        """What it says next."""
         assert self.process.stdout is not None
         return self.process.stdout.readline().rstrip("\n")
 
     def ask(self, line: str) -> str:
         """What it answers to a line."""
         self.tell(line)
-        return self._line()
+        return self.answer()
 
     def tell(self, line: str) -> None:
         """Give it a line, and do not wait."""

@@ -15,27 +15,44 @@ TaskId this_process() {
     return {getpid(), stat ? stat->start : 0};
 }
 
+constexpr int claim_tries = 20;
+constexpr useconds_t claim_pause_us = 10'000;
+
 std::vector<std::string> recover(const Plan &plan) {
-    const auto restored = restore_from(plan.state, plan.proc, plan.sys);
-    if (restored.threads + restored.interrupts == 0) {
-        return {};
-    }
-    return {"a tuner before had ended without it: " + std::to_string(restored.threads) + " threads and " +
-            std::to_string(restored.interrupts) + " interrupts were given back what they had"};
+    const auto text = restored_text(restore_from(plan.state, plan.proc, plan.sys));
+    return text.empty() ? std::vector<std::string>{}
+                        : std::vector{"a tuner before had ended without it: " + text};
 }
 
 } // namespace
 
 LinuxSystem::LinuxSystem(const Plan &plan)
-    : proc_(plan.proc), sys_(plan.sys), self_(this_process()), lock_(lock_state(plan.state, self_)),
+    : proc_(plan.proc), sys_(plan.sys), self_(this_process()), lock_(lock_state(plan.state)),
       guard_(plan.state, plan.proc, plan.sys, lock_.number()), notes_(recover(plan)),
       journal_(plan.state, self_, boot_id(plan.proc)),
-      actor_(journal_, plan.proc, plan.sys, plan.policy.move_interrupts),
+      actor_(guard_, journal_, plan.proc, plan.sys, plan.policy.move_interrupts),
       observer_(plan.node, {plan.pages, plan.proc, plan.sys, plan.pids, plan.users, !plan.daemon}) {
+    allow_open_files(); // before there is a guard, which has as many claims as there are ranks
     if (!guard_.watch()) {
         throw Error("no guard process can be made", "without one nothing is changed");
     }
-    allow_open_files();
+    if (plan.policy.act) {
+        claim(plan.pids);
+    }
+}
+
+void LinuxSystem::claim(const std::vector<std::int32_t> &pids) {
+    for (const auto pid : pids) {
+        const auto stat = read_task_stat(proc_, pid);
+        std::string why;
+        // The guard of a tuner that was killed may be about to restore it.
+        for (int i = 0; stat && i < claim_tries && !(why = guard_.claim({pid, stat->start})).empty(); ++i) {
+            usleep(claim_pause_us);
+        }
+        if (!why.empty()) {
+            throw Error("process `" + std::to_string(pid) + "` " + why, "`rankwise tune stop` ends a tuner");
+        }
+    }
 }
 
 Seconds LinuxSystem::now() const {
@@ -46,7 +63,7 @@ Sample LinuxSystem::sample(bool light) {
     auto sample = observer_.sample(light);
     if (!light) {
         ranks_ = sample.ranks;
-        actor_.keep_only(ranks_);
+        actor_.look(ranks_);
     }
     return sample;
 }

@@ -46,6 +46,8 @@ class LinuxSystem : public System {
     const std::vector<RankSample> &ranks() const { return ranks_; }
 
   private:
+    void claim(const std::vector<std::int32_t> &pids);
+
     const std::string proc_, sys_;
     TaskId self_;
     Descriptor lock_;

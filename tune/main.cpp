@@ -13,7 +13,9 @@
 #include <string_view>
 #include <sys/signalfd.h>
 #include <syslog.h>
+#include <unistd.h>
 
+#include "act/state_lock.hpp"
 #include "error.hpp"
 #include "events/event_file.hpp"
 #include "events/event_line.hpp"
@@ -122,10 +124,19 @@ class Run {
 };
 
 int recover(const std::string &state) {
+    if (access(state.c_str(), F_OK) != 0) {
+        throw Error("there is no `" + state + "`", "name the directory of a tuner that was killed");
+    }
+    const auto lock = lock_state(state); // what a tuner that runs needs stays
     const auto restored = restore_from(state, "/proc", "/sys");
-    std::printf("%zu threads and %zu interrupts were given back what they had\n", restored.threads,
-                restored.interrupts);
-    return restored.failed > 0 ? 1 : 0;
+    const auto text = restored_text(restored);
+    if (!restored.all()) {
+        throw Error(text, "`" + state + "` has what is left: " +
+                              (restored.damaged ? "give the masks back with taskset(1), then remove it"
+                                                : "try again, as its user or as root"));
+    }
+    std::puts(text.empty() ? "nothing was left to give back" : text.c_str());
+    return 0;
 }
 
 int run(int argc, char **argv) {

@@ -2,8 +2,11 @@
 // A LinuxSystem that does what it reads from its stdin, a line at a time, and answers each with a line of
 // JSON or text. `driver --read KIND FILE...` hands files to the reader of a KIND; built with sanitizers, it
 // ends badly on any wrong access.
+#include <fcntl.h>
 #include <iostream>
 #include <sstream>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "act/page_moves.hpp"
 #include "error.hpp"
@@ -17,6 +20,8 @@
 namespace {
 
 using namespace rankwise::tune;
+
+std::string gate;
 
 PuSet pus(const std::string &list) {
     const auto set = parse_pu_list(list);
@@ -138,9 +143,10 @@ void do_line(const std::string &line, LinuxSystem &system) {
     } else if (what == "move") {
         std::cout << system.apply(change_of(words, system)) << std::endl;
     } else if (what == "irq") {
-        words >> number >> to;
         Change change;
-        change.interrupts.push_back({number, {}, pus(to)});
+        while (words >> number >> to) {
+            change.interrupts.push_back({number, {}, pus(to)});
+        }
         std::cout << system.apply(change) << std::endl;
     } else if (what == "pages") {
         words >> number >> count;
@@ -156,6 +162,9 @@ void do_line(const std::string &line, LinuxSystem &system) {
         std::cout << system.undo() << std::endl;
     } else if (what == "restore") {
         system.restore();
+        std::cout << std::endl;
+    } else if (what == "disk") { // the next record is on it once somebody has opened this FIFO
+        words >> gate;
         std::cout << std::endl;
     } else if (what == "guard") {
         std::cout << system.watch_guard() << std::endl;
@@ -248,6 +257,13 @@ void read_file(const std::string &kind, const std::string &path) {
 }
 
 } // namespace
+
+extern "C" int fdatasync(int file) {
+    if (!gate.empty()) {
+        const Descriptor opened(open(std::exchange(gate, {}).c_str(), O_RDONLY));
+    }
+    return static_cast<int>(syscall(SYS_fdatasync, file));
+}
 
 int main(int argc, char **argv) {
     if (argc > 3 && std::string(argv[1]) == "--read") {

@@ -4,11 +4,14 @@
 import contextlib
 import json
 import os
+import resource
 import signal
 import subprocess
 import time
+from pathlib import Path
 
 import pytest
+import tune_driver
 from tune_driver import masks
 
 pytestmark = pytest.mark.usefixtures("two_pus")
@@ -293,3 +296,138 @@ def test_a_full_disk_stops_a_change_before_it_begins(start, driving, tmp_path):
         assert only({1}, b)
     finally:
         subprocess.run(["umount", "-l", state], check=True)
+
+
+@pytest.fixture
+def slow_disk(tmp_path):
+    """Function (driver, line, meanwhile) -> its answer; `meanwhile` runs while the journal gets on the disk."""
+
+    def during(driver, line: str, meanwhile) -> str:
+        gate = tmp_path / "gate"
+        os.mkfifo(gate)
+        journal = driver.state / "journal"
+        before = journal.stat().st_size
+        driver.ask(f"disk {gate}")
+        driver.tell(line)
+        wait_for(lambda: journal.stat().st_size > before)
+        meanwhile()
+        with open(gate, "w"):
+            return driver.answer()
+
+    return during
+
+
+def test_a_mask_that_is_changed_while_the_journal_is_written_stays(start, driving, slow_disk):
+    # GIVEN a change of two ranks
+    a, b = start(2, pus={0}), start(2, pus={1})
+    driver = driving(a, b)
+    thread = max(masks(b.pid))
+    # WHEN a thread of the second is bound by its runtime while the journal is written
+    why = slow_disk(driver, f"move {a.pid} 0 1 {b.pid} 1 0", lambda: os.sched_setaffinity(thread, {0, 1}))
+    # THEN nothing is changed, and it keeps what it was given
+    assert why == f"the mask of process {b.pid} was changed by another process"
+    assert only({0}, a)
+    assert masks(b.pid)[thread] == {0, 1}
+    assert {mask for tid, mask in masks(b.pid).items() if tid != thread} == {frozenset({1})}
+    driver.end()
+    assert masks(b.pid)[thread] == {0, 1}
+
+
+def test_a_rank_that_ends_while_the_journal_is_written_takes_the_change_back(start, driving, slow_disk):
+    a, b = start(2, pus={0}), start(2, pus={1})
+    driver = driving(a, b)
+
+    def end() -> None:
+        b.kill()
+        b.wait()
+
+    assert slow_disk(driver, f"move {a.pid} 0 1 {b.pid} 1 0", end) == f"process {b.pid} ended"
+    assert only({0}, a)
+
+
+def test_a_thread_that_had_the_mask_already_keeps_it(start, driving):
+    # GIVEN a rank that is not bound, with a thread that is
+    a = start(2)
+    helper = max(masks(a.pid))
+    os.sched_setaffinity(helper, {1})
+    driver = driving(a)
+    # WHEN the rank is bound to the same unit, and given back what it had
+    assert driver.move((a.pid, "0-1", "1")) == ""
+    assert only({1}, a)
+    driver.end()
+    # THEN the thread is where it was
+    assert masks(a.pid)[helper] == {1}
+    assert masks(a.pid)[a.pid] == {0, 1}
+
+
+def test_a_rank_can_be_moved_again_after_somebody_changed_it(start, driving):
+    # GIVEN a rank that was moved, and given other masks from outside
+    a, b = start(1, pus={0}), start(1, pus={1})
+    driver = driving(a, b)
+    assert driver.move((a.pid, "0", "1"), (b.pid, "1", "0")) == ""
+    for thread in masks(a.pid):
+        os.sched_setaffinity(thread, {0, 1})
+    # WHEN the tuner has seen it
+    driver.sample()
+    # THEN the rank can be moved from there
+    assert driver.move((a.pid, "0-1", "0"), (b.pid, "0", "1")) == ""
+    assert only({0}, a)
+    # AND gets at the end what it was given
+    driver.end()
+    assert only({0, 1}, a)
+    assert only({1}, b)
+
+
+def test_a_core_that_was_offline_for_a_while_does_not_unbind_a_rank(start, driving, tmp_path):
+    # GIVEN a rank that was moved from unit 0 to unit 1
+    sys = tmp_path / "sys"
+    online = sys / "devices/system/cpu/online"
+    online.parent.mkdir(parents=True)
+    online.write_text("0-1\n")
+    a, b = start(1, pus={0}), start(1, pus={1})
+    driver = driving(a, b, lines=[f"sys {sys}"])
+    assert driver.move((a.pid, "0", "1"), (b.pid, "1", "0")) == ""
+    # WHEN the kernel lets it run everywhere, as unit 1 goes offline, which comes back later
+    online.write_text("0\n")
+    for thread in masks(a.pid):
+        os.sched_setaffinity(thread, {0, 1})
+    driver.sample()
+    online.write_text("0-1\n")
+    driver.kill()
+    # THEN it gets back what it had at first
+    wait_for(lambda: only({0}, a) and only({1}, b))
+
+
+def test_a_tuner_without_descriptors_forgets_no_rank(start, driver_program, tmp_path):
+    # GIVEN a rank that was moved by a tuner that may open few files
+    few = tmp_path / "few"
+    few.write_text(f'#!/bin/sh\nulimit -n 48\nexec {driver_program} "$@"\n')
+    few.chmod(0o755)
+    a, b = start(2, pus={0}), start(2, pus={1})
+    with tune_driver.Driver(tmp_path, [f"pid {a.pid}", f"pid {b.pid}"], few) as driver:
+        driver.sample()
+        assert driver.move((a.pid, "0", "1"), (b.pid, "1", "0")) == ""
+        # WHEN for a while it can open none
+        limits = resource.prlimit(driver.process.pid, resource.RLIMIT_NOFILE, (3, 48))
+        assert driver.sample()["ranks"] == []
+        resource.prlimit(driver.process.pid, resource.RLIMIT_NOFILE, limits)
+        # THEN it gives the ranks back all the same
+        driver.end()
+        assert only({0}, a)
+        assert only({1}, b)
+
+
+def test_an_interrupt_that_does_not_go_where_it_should_is_said(driving, proc_with_interrupt):
+    # GIVEN one that takes what is written to it and goes elsewhere
+    elsewhere = Path("/proc/self/oom_adj")  # 1 becomes 58 thousandths, and these 0
+    if not elsewhere.exists() or elsewhere.read_text() != "0\n":
+        pytest.skip("the kernel has no such file here")
+    managed = proc_with_interrupt / "irq/10/smp_affinity_list"
+    managed.parent.mkdir()
+    managed.symlink_to(elsewhere)
+    driver = driving(lines=[f"proc {proc_with_interrupt}", "irq 1"])
+    # WHEN it is moved with another
+    why = driver.ask("irq 9 1 10 1")
+    # THEN neither is
+    assert why.startswith("interrupt 10 cannot be moved")
+    assert (proc_with_interrupt / "irq/9/smp_affinity_list").read_text() == "0-1\n"

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What a tuner that was killed leaves: its guard or the next start gives the ranks their masks back."""
 
+import contextlib
 import json
 import os
 import shutil
 import signal
 import subprocess
 import time
+from pathlib import Path
 
 import pytest
 from tune_driver import masks
@@ -211,3 +213,91 @@ def test_what_is_whole_of_a_torn_journal_is_restored(swapped, driving):
     # THEN threads of whole records have their masks, and all but one are of these
     kept = [*masks(a.pid).values()].count({1}) + [*masks(b.pid).values()].count({0})
     assert kept <= 1
+
+
+@pytest.fixture
+def small_state(tmp_path):
+    """A state directory in which 16 KiB can be written."""
+    state = tmp_path / "small"
+    state.mkdir()
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=16k,mode=700", "none", state], capture_output=True, check=False
+    )
+    if mounted.returncode:
+        pytest.skip("no mount namespaces here")
+    yield state
+    subprocess.run(["umount", "-l", state], check=True)
+
+
+def test_a_journal_that_could_not_be_begun_is_begun_again(start, driving, small_state):
+    # GIVEN a tuner that has no journal, as nothing is to be given back, and a disk that is full
+    a, b = start(2, pus={0}), start(2, pus={1})
+    driver = driving(a, b, state=small_state)
+    driver.ask("restore")
+    filler = small_state / "filler"
+    with contextlib.suppress(OSError), open(filler, "wb", buffering=0) as file:
+        while True:
+            file.write(bytes(512))
+    assert driver.move((a.pid, "0", "1"), (b.pid, "1", "0")) == "the journal cannot be written"
+    # WHEN there is room again
+    filler.unlink()
+    assert driver.move((a.pid, "0", "1"), (b.pid, "1", "0")) == ""
+    driver.kill()
+    # THEN the guard finds all it needs in the next journal
+    wait_for(lambda: only({0}, a) and only({1}, b))
+
+
+def test_a_journal_that_somebody_removed_is_written_again(swapped):
+    # GIVEN a tuner whose journal was removed
+    a, b, driver = swapped
+    (driver.state / "journal").unlink()
+    # WHEN it moves one rank more
+    assert driver.move((a.pid, "1", "0"), (b.pid, "0", "1")) == ""
+    assert driver.move((a.pid, "0", "1"), (b.pid, "1", "0")) == ""
+    driver.kill()
+    # THEN what it has done before is known as well
+    wait_for(lambda: only({0}, a) and only({1}, b))
+
+
+def test_a_damaged_journal_is_kept_and_said(swapped, driving):
+    # GIVEN what a tuner left, with a byte of the first thread's record changed
+    a, _, driver = swapped
+    kill_both(driver)
+    content = bytearray((driver.state / "journal").read_bytes())
+    content[-200] ^= 0x10
+    (driver.state / "journal").write_bytes(content)
+    # WHEN another one starts
+    following = driving(state=driver.state)
+    # THEN it says so, and what there is can be looked at
+    assert "a journal is damaged" in following.ask("notes")
+    assert (driver.state / "journal.damaged").read_bytes() == content
+    # AND works
+    assert following.first == "ready"
+
+
+def test_interrupts_that_cannot_be_given_back_are_tried_again_by_each_start(driving, tmp_path):
+    # GIVEN two tuners, killed one after the other, each with an interrupt that stays where it was moved to
+    stuck = Path("/sys/devices/system/cpu/cpu0/topology/core_id")
+    if not stuck.exists() or stuck.read_text() != "0\n":
+        pytest.skip("no file here that has a number and cannot be written")
+    proc, state = tmp_path / "proc", tmp_path / "state"
+    files = {number: proc / f"irq/{number}/smp_affinity_list" for number in (9, 10)}
+    for number, file in files.items():
+        file.parent.mkdir(parents=True)
+        file.write_text("0-1\n")
+        driver = driving(state=state, lines=[f"proc {proc}", "irq 1"])
+        assert driver.ask(f"irq {number} 0") == ""
+        kill_both(driver)
+        file.unlink()
+        file.symlink_to(stuck)
+    following = driving(state=state, lines=[f"proc {proc}", "irq 1"])
+    assert "2 threads or interrupts could not be given back" in following.ask("notes")
+    kill_both(following)
+    # WHEN they can be written again
+    for file in files.values():
+        file.unlink()
+        file.write_text("0\n")
+    driving(state=state, lines=[f"proc {proc}", "irq 1"])
+    # THEN the next start gives both back
+    assert [file.read_text() for file in files.values()] == ["0-1\n", "0-1\n"]
+    assert not (state / "journal.left").exists()

@@ -3,13 +3,18 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
+#include <optional>
+#include <set>
 
+#include "act/cpuset.hpp"
 #include "act/rank_moves.hpp"
+#include "proc/tasks.hpp"
 
 namespace rankwise::tune {
 
-Actor::Actor(Journal &journal, std::string proc, std::string sys, bool may_move_interrupts)
-    : journal_(journal), proc_(std::move(proc)), sys_(std::move(sys)),
+Actor::Actor(Guard &guard, Journal &journal, std::string proc, std::string sys, bool may_move_interrupts)
+    : guard_(guard), journal_(journal), proc_(std::move(proc)), sys_(std::move(sys)),
       may_move_interrupts_(may_move_interrupts), pages_({}, proc_) {}
 
 std::string Actor::apply_interrupts(const std::vector<Change::Interrupt> &interrupts) {
@@ -36,25 +41,35 @@ std::string Actor::apply_interrupts(const std::vector<Change::Interrupt> &interr
         }
         entries.push_back(entry);
     }
-    if (!entries.empty() && !journal_.add({}, entries)) {
+    if (entries.empty()) {
+        return {};
+    }
+    if (auto why = guard_.claim_interrupts(); !why.empty()) {
+        return "an interrupt " + why;
+    }
+    if (!journal_.add({}, entries)) {
         return "the journal cannot be written";
     }
-    for (auto at = entries.begin(); at != entries.end(); ++at) {
-        content_.interrupts[at->number] = *at;
-        const int problem = set_interrupt_affinity(proc_, at->number, at->after);
-        if (problem == 0) {
-            continue;
+    std::vector<InterruptEntry> done;
+    for (const auto &entry : entries) {
+        content_.interrupts[entry.number] = entry;
+        done.push_back(entry);
+        if (const int problem = set_interrupt_affinity(proc_, entry.number, entry.after); problem != 0) {
+            return "interrupt " + std::to_string(entry.number) +
+                   " cannot be moved: " + std::strerror(problem);
         }
-        for (auto done = entries.begin(); done != at; ++done) {
-            std::swap(done->before, done->after);
-            set_interrupt_affinity(proc_, done->number, done->after);
-            content_.interrupts[done->number] = *done;
-        }
-        std::swap(at->before, at->after);
-        content_.interrupts[at->number] = *at;
-        return "interrupt " + std::to_string(at->number) + " cannot be moved: " + std::strerror(problem);
     }
     return {};
+}
+
+void Actor::undo_interrupts(std::vector<InterruptEntry> &done) {
+    for (auto &entry : done) {
+        std::swap(entry.before, entry.after);
+        content_.interrupts[entry.number] = entry;
+        set_interrupt_affinity(proc_, entry.number, entry.after);
+    }
+    // Where it cannot be written, the last record has both masks all the same.
+    journal_.add({}, done);
 }
 
 std::string Actor::apply(const Change &change, const std::vector<RankSample> &ranks) {
@@ -65,7 +80,8 @@ std::string Actor::apply(const Change &change, const std::vector<RankSample> &ra
         return "pages are to be moved of a process that is none of the ranks";
     }
     last_ = {};
-    RankMoves moves(change.moves, ranks, proc_, sys_, journal_, content_);
+    journal_.renew(content_);
+    RankMoves moves(change.moves, ranks, proc_, sys_, guard_, journal_, content_);
     if (auto why = change.moves.empty() ? std::string() : moves.run(); !why.empty()) {
         return why;
     }
@@ -83,7 +99,6 @@ std::string Actor::apply(const Change &change, const std::vector<RankSample> &ra
         const auto &entry = content_.interrupts.at(interrupt.number);
         last_.masks.interrupts.emplace(entry.number, entry).first->second.original = entry.before;
     }
-    journal_.shorten(content_);
     return {};
 }
 
@@ -128,10 +143,10 @@ std::string Actor::undo() {
 
 Restored Actor::restore() {
     pages_ = PageMoves({}, proc_);
-    const auto restored = tune::restore(content_, proc_, sys_);
-    content_ = {};
+    auto restored = tune::restore(content_, proc_, sys_);
+    content_ = restored.left;
     if (restored.failed == 0) {
-        journal_.remove(); // else whoever starts next tries again
+        forget(); // else whoever starts next tries again
     }
     return restored;
 }
@@ -139,14 +154,63 @@ Restored Actor::restore() {
 void Actor::forget() {
     content_ = {};
     journal_.remove();
+    guard_.release([](const TaskId &) { return true; });
 }
 
-void Actor::keep_only(const std::vector<RankSample> &ranks) {
-    std::erase_if(content_.threads, [&](const auto &item) {
-        return std::ranges::find(ranks, item.second.process, &RankSample::process) == ranks.end();
-    });
-    if (content_.empty()) {
+void Actor::look(const std::vector<RankSample> &ranks) {
+    forget_ended(ranks);
+    std::vector<ThreadEntry> changed;
+    for (const auto &rank : ranks) {
+        heed(rank, changed);
+    }
+    if (!changed.empty() && journal_.add(changed, {})) {
+        for (const auto &entry : changed) {
+            content_.threads[entry.thread] = entry;
+        }
+    }
+}
+
+void Actor::forget_ended(const std::vector<RankSample> &ranks) {
+    std::set<TaskId> seen;
+    for (const auto &rank : ranks) {
+        seen.insert(rank.process);
+    }
+    std::map<TaskId, bool> ended;
+    const auto is_gone = [&](const TaskId &process) {
+        if (process.number <= 0 || seen.contains(process)) {
+            return false;
+        }
+        const auto [at, is_new] = ended.try_emplace(process, false);
+        at->second = is_new ? has_ended(proc_, process) : at->second;
+        return at->second;
+    };
+    const auto forgotten =
+        std::erase_if(content_.threads, [&](const auto &item) { return is_gone(item.second.process); });
+    guard_.release(is_gone);
+    if (forgotten > 0 && content_.empty()) {
         journal_.remove();
+    }
+}
+
+void Actor::heed(const RankSample &rank, std::vector<ThreadEntry> &changed) {
+    std::optional<PuSet> cpuset;
+    for (const auto &thread : rank.threads) {
+        const auto known = content_.threads.find(thread.id);
+        if (known == content_.threads.end() || thread.mask == known->second.after) {
+            continue;
+        }
+        auto entry = known->second;
+        cpuset = cpuset ? cpuset : cpuset_of(proc_, sys_, rank.process.number);
+        if ((entry.after & *cpuset).any()) {
+            if (thread.mask == cut(entry.after, *cpuset)) {
+                continue;
+            }
+            entry.original = thread.mask; // somebody else's will
+        }
+        // Where none of its units is left, it is the kernel's doing: once they are back, so is what it had.
+        entry.before = entry.after;
+        entry.after = thread.mask;
+        changed.push_back(entry);
     }
 }
 

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "act/guard.hpp"
 #include "act/journal.hpp"
 #include "act/page_moves.hpp"
 #include "act/restore.hpp"
@@ -16,8 +17,8 @@ namespace rankwise::tune {
 /// @brief Carries changes out, whole or not at all, behind a journal.
 class Actor {
   public:
-    /// @param[in] journal of this tuner; must outlive this
-    Actor(Journal &journal, std::string proc, std::string sys, bool may_move_interrupts);
+    /// @param[in] guard   of this tuner, as the journal; both must outlive this
+    Actor(Guard &guard, Journal &journal, std::string proc, std::string sys, bool may_move_interrupts);
 
     /// @param[in] ranks as they were seen last, with their threads: no other process is touched, and none
     /// leaves
@@ -42,12 +43,17 @@ class Actor {
     /// @brief What was changed stays.
     void forget();
 
-    /// @brief Forget processes that have ended.
-    void keep_only(const std::vector<RankSample> &ranks);
+    /// @brief Forget processes that have ended, and take what others have made of masks since.
+    /// @param[in] ranks a full sample. One that is not in it may live all the same: that is looked at here
+    void look(const std::vector<RankSample> &ranks);
 
   private:
     std::string apply_interrupts(const std::vector<Change::Interrupt> &interrupts);
+    void undo_interrupts(std::vector<InterruptEntry> &done);
+    void forget_ended(const std::vector<RankSample> &ranks);
+    void heed(const RankSample &rank, std::vector<ThreadEntry> &changed);
 
+    Guard &guard_;
     Journal &journal_;
     std::string proc_, sys_;
     bool may_move_interrupts_;

@@ -4,8 +4,10 @@
 #include <array>
 #include <cerrno>
 #include <csignal>
+#include <cstring>
 #include <fcntl.h>
 #include <sched.h>
+#include <set>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -17,25 +19,24 @@
 namespace rankwise::tune {
 namespace {
 
-void close_but(std::array<int, 2> kept) {
-    if (kept[0] > kept[1]) {
-        std::swap(kept[0], kept[1]);
-    }
-    const std::array<std::array<int, 2>, 3> ranges{
-        {{3, kept[0] - 1}, {kept[0] + 1, kept[1] - 1}, {kept[1] + 1, INT32_MAX}}};
-    for (const auto &[first, last] : ranges) {
-        if (first > last || first < 3) {
-            continue;
-        }
+void close_from_to(int first, int last) {
 #ifdef SYS_close_range
-        if (syscall(SYS_close_range, first, last, 0) == 0) {
-            continue;
-        }
-#endif
-        for (int file = first; file <= last && file < sysconf(_SC_OPEN_MAX); ++file) {
-            close(file);
-        }
+    if (first > last || syscall(SYS_close_range, first, last, 0) == 0) {
+        return;
     }
+#endif
+    for (int file = first; file <= last && file < sysconf(_SC_OPEN_MAX); ++file) {
+        close(file);
+    }
+}
+
+void close_but(const std::set<int> &kept) {
+    int first = 3;
+    for (const int file : kept) {
+        close_from_to(first, file - 1);
+        first = file + 1;
+    }
+    close_from_to(first, INT32_MAX);
 }
 
 void be_apart() {
@@ -85,6 +86,51 @@ bool is_armed(int socket) {
     return count == 1;
 }
 
+/// @brief A message with room for one descriptor.
+struct Message {
+    explicit Message(TaskId &name) : part{&name, sizeof name} {
+        header.msg_iov = &part;
+        header.msg_iovlen = 1;
+        header.msg_control = room.data();
+        header.msg_controllen = room.size();
+    }
+    Message(const Message &) = delete;
+    Message &operator=(const Message &) = delete;
+
+    iovec part;
+    alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> room{};
+    msghdr header{};
+};
+
+Descriptor descriptor_in(Message &message) {
+    const auto *const control = CMSG_FIRSTHDR(&message.header);
+    int file = -1;
+    if (control != nullptr && control->cmsg_type == SCM_RIGHTS) {
+        std::memcpy(&file, CMSG_DATA(control), sizeof file);
+    }
+    return Descriptor(file);
+}
+
+/// @brief Take what the tuner claims and gives back, until it ends.
+void follow(int socket, std::map<TaskId, Descriptor> &claims) {
+    for (;;) {
+        TaskId name;
+        Message message(name);
+        const ssize_t count = recvmsg(socket, &message.header, MSG_CMSG_CLOEXEC);
+        if (count < 0 && errno == EINTR) {
+            continue;
+        }
+        if (count <= 0) {
+            return;
+        }
+        if (auto file = descriptor_in(message)) {
+            claims[name] = std::move(file);
+        } else {
+            claims.erase(name);
+        }
+    }
+}
+
 } // namespace
 
 Guard::Guard(std::string state, std::string proc, std::string sys, int lock)
@@ -92,12 +138,14 @@ Guard::Guard(std::string state, std::string proc, std::string sys, int lock)
 
 void Guard::guard(int socket) {
     be_apart();
-    close_but({socket, lock_});
-    char byte = 1;
+    std::set<int> kept{socket, lock_};
+    for (const auto &[name, file] : claims_) {
+        kept.insert(file.number());
+    }
+    close_but(kept);
+    const char byte = 1;
     if (write(socket, &byte, 1) == 1) {
-        // The tuner says nothing: what comes is its end.
-        while (read(socket, &byte, 1) < 0 && errno == EINTR) {
-        }
+        follow(socket, claims_);
     }
     restore_from(state_, proc_, sys_);
     _exit(0);
@@ -108,7 +156,7 @@ bool Guard::watch() {
         return true;
     }
     std::array<int, 2> ends{};
-    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) {
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0) {
         process_ = -1;
         return false;
     }
@@ -124,6 +172,57 @@ bool Guard::watch() {
     }
     theirs.reset();
     return process_ > 0 && is_armed(alive_.number());
+}
+
+bool Guard::tell(const TaskId &name, const Descriptor *claimed) const {
+    TaskId copy = name;
+    Message message(copy);
+    if (claimed == nullptr) {
+        message.header.msg_controllen = 0;
+    } else {
+        auto *const control = CMSG_FIRSTHDR(&message.header);
+        const int file = claimed->number();
+        control->cmsg_level = SOL_SOCKET;
+        control->cmsg_type = SCM_RIGHTS;
+        control->cmsg_len = CMSG_LEN(sizeof file);
+        std::memcpy(CMSG_DATA(control), &file, sizeof file);
+    }
+    return sendmsg(alive_.number(), &message.header, MSG_NOSIGNAL | MSG_DONTWAIT) > 0;
+}
+
+std::string Guard::claim(const TaskId &name, const std::string &directory) {
+    if (claims_.contains(name)) {
+        return {};
+    }
+    auto made = tune::claim(directory);
+    if (!made.file) {
+        return made.why;
+    }
+    if (!tell(name, &made.file)) {
+        return "cannot be claimed: the guard does not take it";
+    }
+    claims_[name] = std::move(made.file);
+    return {};
+}
+
+std::string Guard::claim(const TaskId &process) {
+    return claim(process, proc_ + "/" + std::to_string(process.number));
+}
+
+std::string Guard::claim_interrupts() {
+    return claim({}, proc_ + "/irq");
+}
+
+void Guard::release(const std::function<bool(const TaskId &)> &which) {
+    for (auto at = claims_.begin(); at != claims_.end();) {
+        if (!which(at->first)) {
+            ++at;
+            continue;
+        }
+        tune::release(at->second);
+        tell(at->first, nullptr);
+        at = claims_.erase(at);
+    }
 }
 
 } // namespace rankwise::tune

@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
+#include <sys/stat.h>
 
 #include "crc32c.h"
 #include "error.hpp"
@@ -21,7 +22,7 @@ struct Frame {
 };
 
 constexpr std::uint32_t most_bytes = 8 + 4 * (2 + sizeof(PuSet)) + 64;
-constexpr std::size_t shorten_above = std::size_t{256} << 10U;
+constexpr std::size_t renew_above = std::size_t{256} << 10U;
 
 /// @brief Puts fields behind one another.
 class Writer {
@@ -159,45 +160,97 @@ JournalContent parse_journal(std::string_view bytes) {
         Frame frame{};
         std::memcpy(&frame, bytes.data(), sizeof frame);
         constexpr auto head = sizeof frame.checksum;
-        if (frame.bytes > most_bytes || frame.bytes > bytes.size() - sizeof frame ||
+        const auto behind = bytes.size() - sizeof frame;
+        if (frame.bytes <= most_bytes && frame.bytes > behind) {
+            break; // its owner was killed while it wrote this
+        }
+        if (frame.bytes > most_bytes ||
             rw_crc32c(0, bytes.data() + head, sizeof frame - head + frame.bytes) != frame.checksum ||
             !take_record(frame.kind, bytes.substr(sizeof frame, frame.bytes), content)) {
+            content.damaged = true;
             break;
         }
         bytes.remove_prefix(sizeof frame + frame.bytes);
     }
+    content.damaged = content.damaged || (content.owner.number == 0 && !content.empty());
     return content;
 }
 
-Journal::Journal(std::string state, const TaskId &owner, std::string boot)
-    : state_(std::move(state)), boot_(std::move(boot)), owner_(owner) {
-    if (!begin("journal")) {
-        throw Error("cannot write a journal in `" + state_ + "`: " + std::strerror(errno),
-                    "without one nothing is changed");
-    }
-}
+namespace {
 
-bool Journal::begin(const char *name) {
-    const auto path = state_ + "/" + name;
-    file_ = Descriptor(
-        open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600));
-    bytes_ = 0;
-    return file_ && write(Writer(owner_kind).put(owner_).put(boot_).record());
-}
-
-bool Journal::write(std::string_view bytes) {
+bool write_whole(int file, std::string_view bytes) {
     while (!bytes.empty()) {
-        const ssize_t count = ::write(file_.number(), bytes.data(), bytes.size());
+        const ssize_t count = write(file, bytes.data(), bytes.size());
         if (count < 0 && errno == EINTR) {
             continue;
         }
         if (count <= 0) {
             return false;
         }
-        bytes_ += static_cast<std::size_t>(count);
         bytes.remove_prefix(static_cast<std::size_t>(count));
     }
     return true;
+}
+
+/// @return the new file, on the disk with all that is in it; none, and no file, if that cannot be
+Descriptor make_file(const std::string &path, const JournalContent &content, std::size_t &bytes) {
+    std::string records = Writer(owner_kind).put(content.owner).put(content.boot).record();
+    for (const auto &[id, entry] : content.threads) {
+        records += record_of(entry);
+    }
+    for (const auto &[number, entry] : content.interrupts) {
+        records += record_of(entry);
+    }
+    constexpr int how = O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC | O_NOFOLLOW;
+    Descriptor file(open(path.c_str(), how, 0600));
+    if (file && (!write_whole(file.number(), records) || fdatasync(file.number()) != 0)) {
+        const int problem = errno;
+        unlink(path.c_str());
+        file.reset();
+        errno = problem;
+    }
+    bytes = records.size();
+    return file;
+}
+
+/// @brief The same, in place of what has this name.
+Descriptor replace_file(const std::string &path, const JournalContent &content, std::size_t &bytes) {
+    const auto made = path + ".new";
+    unlink(made.c_str());
+    auto file = make_file(made, content, bytes);
+    if (file && rename(made.c_str(), path.c_str()) != 0) {
+        unlink(made.c_str());
+        file.reset();
+    }
+    return file;
+}
+
+} // namespace
+
+bool write_journal(const std::string &path, const JournalContent &content) {
+    std::size_t bytes = 0;
+    return static_cast<bool>(replace_file(path, content, bytes));
+}
+
+Journal::Journal(std::string state, const TaskId &owner, std::string boot)
+    : state_(std::move(state)), boot_(std::move(boot)), owner_(owner) {
+    if (!begin()) {
+        throw Error("cannot write a journal in `" + state_ + "`: " + std::strerror(errno),
+                    "without one nothing is changed");
+    }
+}
+
+bool Journal::begin() {
+    JournalContent nothing;
+    nothing.owner = owner_;
+    nothing.boot = boot_;
+    file_ = make_file(state_ + "/journal", nothing, bytes_);
+    return static_cast<bool>(file_);
+}
+
+bool Journal::is_there() const {
+    struct stat status{};
+    return file_ && fstat(file_.number(), &status) == 0 && status.st_nlink > 0;
 }
 
 bool Journal::add(const std::vector<ThreadEntry> &threads, const std::vector<InterruptEntry> &interrupts) {
@@ -208,37 +261,30 @@ bool Journal::add(const std::vector<ThreadEntry> &threads, const std::vector<Int
     for (const auto &entry : interrupts) {
         records += record_of(entry);
     }
-    if (broken_ || (!file_ && !begin("journal"))) {
+    if (broken_ || (!file_ && !begin()) || !is_there()) {
         return false;
     }
-    const auto whole = bytes_;
-    if (write(records) && fdatasync(file_.number()) == 0) {
+    if (write_whole(file_.number(), records) && fdatasync(file_.number()) == 0) {
+        bytes_ += records.size();
         return true;
     }
     // A part of a record would hide those that are added behind it.
-    broken_ = ftruncate(file_.number(), static_cast<off_t>(whole)) != 0;
-    bytes_ = whole;
+    broken_ = ftruncate(file_.number(), static_cast<off_t>(bytes_)) != 0;
     return false;
 }
 
-void Journal::shorten(const JournalContent &content) {
-    if (bytes_ < shorten_above) {
+void Journal::renew(const JournalContent &content) {
+    if (!file_ || (bytes_ < renew_above && !broken_ && is_there())) {
         return;
     }
-    std::vector<ThreadEntry> threads;
-    for (const auto &[id, entry] : content.threads) {
-        threads.push_back(entry);
-    }
-    std::vector<InterruptEntry> interrupts;
-    for (const auto &[number, entry] : content.interrupts) {
-        interrupts.push_back(entry);
-    }
-    Descriptor old = std::move(file_);
-    const auto old_bytes = bytes_;
-    if (!begin("journal.new") || !add(threads, interrupts) ||
-        rename((state_ + "/journal.new").c_str(), (state_ + "/journal").c_str()) != 0) {
-        file_ = std::move(old);
-        bytes_ = old_bytes;
+    JournalContent whole = content;
+    whole.owner = owner_;
+    whole.boot = boot_;
+    std::size_t bytes = 0;
+    if (auto file = replace_file(state_ + "/journal", whole, bytes)) {
+        file_ = std::move(file);
+        bytes_ = bytes;
+        broken_ = false;
     }
 }
 

@@ -32,12 +32,17 @@ struct JournalContent {
     std::string boot; ///< that its numbers of processes belong to
     std::map<TaskId, ThreadEntry> threads;
     std::map<std::int32_t, InterruptEntry> interrupts;
+    bool damaged = false; ///< there is more in it than can be read, which is not what a kill leaves
     bool empty() const { return threads.empty() && interrupts.empty(); }
 };
 
 /// @brief Read a journal as far as it is whole: a record that was being written when its owner ended is left
 /// out, and with it the change it was written ahead of.
 JournalContent parse_journal(std::string_view bytes);
+
+/// @brief Write a journal of its own, in place of one that may be there.
+/// @return false if it is not on the disk: then what was there is there still
+bool write_journal(const std::string &path, const JournalContent &content);
 
 /// @brief STATE/journal: written and synced before what it says is done.
 ///
@@ -46,16 +51,17 @@ JournalContent parse_journal(std::string_view bytes);
 class Journal {
   public:
     /// @brief Begin an empty one.
-    /// @throws Error where it cannot be made
+    /// @throws Error where it cannot be made, or there is one
     Journal(std::string state, const TaskId &owner, std::string boot);
 
     /// @brief Write records, and wait until they are on the disk.
     /// @return false if they are not: what they say must not be done
     bool add(const std::vector<ThreadEntry> &threads, const std::vector<InterruptEntry> &interrupts);
 
-    /// @brief Leave the processes out that have ended, once they take too much room.
+    /// @brief Leave out what has ended, once it takes too much room, and write it again where somebody has
+    /// removed the file.
     /// @param[in] content what is still to be restored
-    void shorten(const JournalContent &content);
+    void renew(const JournalContent &content);
 
     /// @brief All is restored: there is no journal any more, until something is added.
     void remove();
@@ -63,8 +69,8 @@ class Journal {
     const std::string &state() const { return state_; }
 
   private:
-    bool begin(const char *name);
-    bool write(std::string_view bytes);
+    bool begin();
+    bool is_there() const;
 
     std::string state_, boot_;
     TaskId owner_;

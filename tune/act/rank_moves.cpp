@@ -20,7 +20,7 @@ namespace {
 
 constexpr int most_passes = 200;
 
-bool has_ended(int process) {
+bool has_exited(int process) {
     pollfd ended{process, POLLIN, 0};
     return process >= 0 && poll(&ended, 1, 0) > 0;
 }
@@ -28,9 +28,10 @@ bool has_ended(int process) {
 } // namespace
 
 RankMoves::RankMoves(const std::vector<RankMove> &moves, const std::vector<RankSample> &ranks,
-                     const std::string &proc, const std::string &sys, Journal &journal,
+                     const std::string &proc, const std::string &sys, Guard &guard, Journal &journal,
                      JournalContent &content)
-    : moves_(moves), ranks_(ranks), proc_(proc), sys_(sys), journal_(journal), content_(content) {}
+    : moves_(moves), ranks_(ranks), proc_(proc), sys_(sys), guard_(guard), journal_(journal),
+      content_(content) {}
 
 std::vector<const ThreadEntry *> RankMoves::entries_of(const TaskId &process) const {
     std::vector<const ThreadEntry *> entries;
@@ -79,7 +80,7 @@ std::string RankMoves::check(const RankMove &move, Mover &mover) {
     mover.task =
         Descriptor(open((proc_ + "/" + number + "/task").c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     const auto stat = read_task_stat(proc_, move.process.number);
-    if (!mover.task || !stat || stat->start != move.process.start || has_ended(mover.process.number())) {
+    if (!mover.task || !stat || stat->start != move.process.start || has_exited(mover.process.number())) {
         return mover.name + " ended";
     }
     mover.cpuset = cpuset_of(proc_, sys_, move.process.number);
@@ -89,7 +90,8 @@ std::string RankMoves::check(const RankMove &move, Mover &mover) {
     if ((move.to & ~mover.cpuset).any()) {
         return mover.name + " is to go to units that its cpuset does not have, or that are offline";
     }
-    return {};
+    const auto why = guard_.claim(move.process);
+    return why.empty() ? why : mover.name + " " + why;
 }
 
 std::string RankMoves::find_thread(Mover &mover, std::int32_t number) {
@@ -102,7 +104,10 @@ std::string RankMoves::find_thread(Mover &mover, std::int32_t number) {
     if (!stat) {
         return {}; // it has ended
     }
-    ThreadEntry entry{.process = process, .thread = {number, stat->start}, .before = *mask};
+    ThreadEntry entry;
+    entry.process = process;
+    entry.thread = {number, stat->start};
+    entry.before = *mask;
     const auto known = content_.threads.find(entry.thread);
     if (known != content_.threads.end() && *mask != known->second.after &&
         *mask != cut(known->second.after, mover.cpuset)) {
@@ -131,7 +136,7 @@ std::string RankMoves::find_thread(Mover &mover, std::int32_t number) {
 std::string RankMoves::find_threads(Mover &mover) {
     std::vector<std::int32_t> numbers;
     mover.found.clear();
-    if (has_ended(mover.process.number()) ||
+    if (has_exited(mover.process.number()) ||
         !list_threads(mover.task.number(), mover.move->process.number, numbers)) {
         return mover.name + " ended";
     }
@@ -149,14 +154,32 @@ std::string RankMoves::set(Mover &mover, const ThreadEntry &entry) {
     if (entry.after == entry.before) {
         return {};
     }
-    const int problem = set_affinity(entry.thread.number, entry.after);
+    // Since it was looked at, the journal was written, which takes a disk its time: the thread may have
+    // ended, its number be another's, its mask be what somebody else set meanwhile.
+    const int task = mover.task.number();
+    const auto number = entry.thread.number;
+    if (has_exited(mover.process.number())) {
+        return mover.name + " ended";
+    }
+    const auto found = affinity_of(number);
+    if (!found || !is_thread_of(task, number)) {
+        return {}; // of the same process, a new thread under this number is none that was seen
+    }
+    if (*found != entry.before) {
+        return "the mask of " + mover.name + " was changed by another process";
+    }
+    const int problem = set_affinity(number, entry.after);
     if (problem == ESRCH) {
         return {};
     }
     if (problem != 0) {
         return mover.name + " cannot be moved: " + std::strerror(problem);
     }
-    const auto mask = affinity_of(entry.thread.number);
+    const auto mask = affinity_of(number);
+    if (mask && !is_thread_of(task, number)) {
+        set_affinity(number, *found); // it ended between the two calls, and a stranger has its number
+        return {};
+    }
     return !mask || *mask == entry.after ? std::string()
                                          : mover.name + " was not given the units that it should have";
 }
@@ -226,21 +249,19 @@ std::string RankMoves::run() {
 
 void RankMoves::undo() {
     std::vector<ThreadEntry> entries;
+    JournalContent back;
     for (auto entry : written_) {
         std::swap(entry.before, entry.after);
         entries.push_back(entry);
+        entry.original = entry.after;
+        back.threads[entry.thread] = entry;
     }
-    std::ranges::reverse(entries);
     // Where it cannot be written, the last record has both masks all the same.
     journal_.add(entries, {});
     for (const auto &entry : entries) {
         content_.threads[entry.thread] = entry;
-        const auto mask = affinity_of(entry.thread.number);
-        const bool ours = mask && (entry.before & *mask) == *mask; // as it was set, or cut
-        if (ours && *mask != entry.after) {
-            set_affinity(entry.thread.number, entry.after);
-        }
     }
+    restore(back, proc_, sys_);
     written_.clear();
 }
 

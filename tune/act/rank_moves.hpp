@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "act/guard.hpp"
 #include "act/journal.hpp"
 #include "types.hpp"
 
@@ -14,9 +15,11 @@ namespace rankwise::tune {
 class RankMoves {
   public:
     /// @param[in] ranks   as they were seen last
+    /// @param[in] guard   claims the processes that are moved
     /// @param[in] content what was done before; what this does is put into it
     RankMoves(const std::vector<RankMove> &moves, const std::vector<RankSample> &ranks,
-              const std::string &proc, const std::string &sys, Journal &journal, JournalContent &content);
+              const std::string &proc, const std::string &sys, Guard &guard, Journal &journal,
+              JournalContent &content);
 
     /// @return empty, or why it was not done
     std::string run();
@@ -49,6 +52,7 @@ class RankMoves {
     const std::vector<RankMove> &moves_;
     const std::vector<RankSample> &ranks_;
     std::string proc_, sys_;
+    Guard &guard_;
     Journal &journal_;
     JournalContent &content_;
     std::vector<Mover> movers_;

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <fcntl.h>
 #include <set>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "act/cpuset.hpp"
@@ -17,7 +18,6 @@ namespace rankwise::tune {
 namespace {
 
 constexpr int most_passes = 1000; // over a process that makes threads all the time
-constexpr std::string_view left = ".left";
 
 bool is_ours(const PuSet &mask, const ThreadEntry &entry, const PuSet &cpuset) {
     return mask == entry.after || mask == entry.before || mask == cut(entry.after, cpuset) ||
@@ -28,87 +28,116 @@ bool is_ours(const PuSet &mask, const ThreadEntry &entry, const PuSet &cpuset) {
 class ProcessRestore {
   public:
     ProcessRestore(const std::string &proc, const std::string &sys, const TaskId &process,
-                   std::vector<const ThreadEntry *> entries, Restored &restored)
-        : proc_(proc), process_(process), entries_(std::move(entries)), restored_(restored),
-          cpuset_(cpuset_of(proc, sys, process.number)),
+                   const std::vector<const ThreadEntry *> &entries, Restored &restored)
+        : proc_(proc), sys_(sys), process_(process), entries_(entries), restored_(restored),
           task_(open((proc + "/" + std::to_string(process.number) + "/task").c_str(),
-                     O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {}
-
-    void run() {
+                     O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
+        for (const auto *const entry : entries_) {
+            by_number_[entry->thread.number] = entry;
+        }
         // The directory belongs to one process, so that who comes after it has none of its threads there.
         const auto stat = read_task_stat(proc_, process_.number);
         if (!task_ || !stat || stat->start != process_.start) {
-            return;
-        }
-        // A thread may be born while its parent still has the mask that is taken back: until none is new,
-        // twice.
-        int quiet = 0;
-        for (int pass = 0; pass < most_passes && quiet < 2; ++pass) {
-            quiet = pass_over() ? 0 : quiet + 1;
-            if (quiet == 1) {
-                usleep(until_listed_us);
-            }
+            task_.reset();
         }
     }
 
-  private:
+    explicit operator bool() const { return static_cast<bool>(task_); }
+
     /// @return whether a thread was given another mask
-    bool pass_over() {
-        std::vector<std::int32_t> numbers;
-        if (!list_threads(task_.number(), process_.number, numbers)) {
-            return false;
-        }
+    bool pass() {
         bool changed = false;
-        for (const auto number : numbers) {
-            changed = (seen_.contains(number) ? false : restore_thread(number)) || changed;
+        if (list_threads(task_.number(), process_.number, numbers_)) {
+            for (const auto number : numbers_) {
+                changed = (!seen_.contains(number) && restore_thread(number)) || changed;
+            }
         }
         return changed;
     }
 
+  private:
     bool restore_thread(std::int32_t number) {
         const auto mask = affinity_of(number);
         const auto *const entry = mask ? entry_of(number) : nullptr;
         const auto *const from = entry != nullptr ? entry
-                                 : mask           ? inherited_from(*mask, cpuset_, entries_)
+                                 : mask           ? inherited_from(*mask, cpuset(), entries_)
                                                   : nullptr;
         if (from == nullptr) {
             return false;
         }
         seen_.insert(number);
-        if (*mask == from->original || *mask == cut(from->original, cpuset_)) {
+        if (*mask == from->original) {
             return false;
         }
-        if (!is_ours(*mask, *from, cpuset_)) {
-            ++restored_.changed_since;
+        if (*mask != from->after && *mask != from->before) {
+            if (*mask == cut(from->original, cpuset())) {
+                return false;
+            }
+            if (!is_ours(*mask, *from, cpuset())) {
+                ++restored_.changed_since;
+                return false;
+            }
+        }
+        if (!is_thread_of(task_.number(), number)) {
             return false;
         }
-        const int problem = set_affinity(number, from->original);
+        int problem = set_affinity(number, from->original);
+        if (problem == EINVAL) {
+            problem = set_affinity(number, cut(from->original, cpuset()));
+        }
         restored_.threads += problem == 0 ? 1 : 0;
-        restored_.failed += problem != 0 && problem != ESRCH ? 1 : 0;
+        if (problem != 0 && problem != ESRCH) {
+            ++restored_.failed;
+            restored_.left.threads[from->thread] = *from;
+        }
         return problem == 0;
     }
 
     const ThreadEntry *entry_of(std::int32_t number) const {
-        for (const auto *const entry : entries_) {
-            if (entry->thread.number == number) {
-                Text text;
-                const auto path = proc_ + "/" + std::to_string(process_.number) + "/task/" +
-                                  std::to_string(number) + "/stat";
-                const auto stat = text.read(path) ? parse_task_stat(text.view()) : std::nullopt;
-                return stat && stat->start == entry->thread.start ? entry : nullptr;
-            }
+        const auto found = by_number_.find(number);
+        if (found == by_number_.end()) {
+            return nullptr;
         }
-        return nullptr;
+        Text text;
+        const Descriptor file(
+            openat(task_.number(), (std::to_string(number) + "/stat").c_str(), O_RDONLY | O_CLOEXEC));
+        const auto stat = file && text.read(file.number()) ? parse_task_stat(text.view()) : std::nullopt;
+        return stat && stat->start == found->second->thread.start ? found->second : nullptr;
     }
 
-    const std::string &proc_;
+    const PuSet &cpuset() {
+        if (!cpuset_) {
+            cpuset_ = cpuset_of(proc_, sys_, process_.number);
+        }
+        return *cpuset_;
+    }
+
+    const std::string &proc_, &sys_;
     TaskId process_;
-    std::vector<const ThreadEntry *> entries_;
+    const std::vector<const ThreadEntry *> &entries_;
     Restored &restored_;
-    PuSet cpuset_;
     Descriptor task_;
+    std::map<std::int32_t, const ThreadEntry *> by_number_;
+    std::optional<PuSet> cpuset_; ///< most need none
+    std::vector<std::int32_t> numbers_;
     std::set<std::int32_t> seen_;
 };
+
+/// @brief All of them in turn, so that the last of many has its masks after one look at each of the others. A
+/// thread may be born while its parent still has the mask that is taken back: until none is new, twice.
+void restore_processes(std::vector<ProcessRestore> &processes) {
+    int quiet = 0;
+    for (int pass = 0; pass < most_passes && quiet < 2; ++pass) {
+        bool changed = false;
+        for (auto &process : processes) {
+            changed = process.pass() || changed;
+        }
+        quiet = changed ? 0 : quiet + 1;
+        if (quiet == 1) {
+            usleep(until_listed_us);
+        }
+    }
+}
 
 void restore_interrupt(const InterruptEntry &entry, const std::string &proc, Restored &restored) {
     const auto mask = interrupt_affinity(proc, entry.number);
@@ -119,8 +148,12 @@ void restore_interrupt(const InterruptEntry &entry, const std::string &proc, Res
         ++restored.changed_since;
         return;
     }
-    const bool done = set_interrupt_affinity(proc, entry.number, entry.original) == 0;
-    ++(done ? restored.interrupts : restored.failed);
+    if (set_interrupt_affinity(proc, entry.number, entry.original) == 0) {
+        ++restored.interrupts;
+    } else {
+        ++restored.failed;
+        restored.left.interrupts[entry.number] = entry;
+    }
 }
 
 } // namespace
@@ -139,12 +172,32 @@ const ThreadEntry *inherited_from(const PuSet &mask, const PuSet &cpuset,
 
 Restored restore(const JournalContent &content, const std::string &proc, const std::string &sys) {
     Restored restored;
-    std::map<TaskId, std::vector<const ThreadEntry *>> processes;
+    std::map<TaskId, std::vector<const ThreadEntry *>> entries;
     for (const auto &[id, entry] : content.threads) {
-        processes[entry.process].push_back(&entry);
+        entries[entry.process].push_back(&entry);
     }
-    for (auto &[process, entries] : processes) {
-        ProcessRestore(proc, sys, process, std::move(entries), restored).run();
+    for (auto at = entries.begin(); at != entries.end();) {
+        std::vector<ProcessRestore> processes;
+        Descriptor spare(open("/", O_PATH | O_CLOEXEC));
+        for (; at != entries.end(); ++at) { // as many as there are descriptors for
+            ProcessRestore process(proc, sys, at->first, at->second, restored);
+            if (process) {
+                processes.push_back(std::move(process));
+                continue;
+            }
+            if (has_ended(proc, at->first)) {
+                continue;
+            }
+            if (!processes.empty()) {
+                break;
+            }
+            for (const auto *const entry : at->second) {
+                restored.left.threads[entry->thread] = *entry;
+            }
+            restored.failed += at->second.size();
+        }
+        spare.reset();
+        restore_processes(processes);
     }
     for (const auto &[number, entry] : content.interrupts) {
         restore_interrupt(entry, proc, restored);
@@ -152,43 +205,85 @@ Restored restore(const JournalContent &content, const std::string &proc, const s
     return restored;
 }
 
+std::string restored_text(const Restored &restored) {
+    std::string text;
+    if (restored.threads + restored.interrupts > 0) {
+        text = std::to_string(restored.threads) + " threads and " + std::to_string(restored.interrupts) +
+               " interrupts were given back what they had";
+    }
+    if (restored.failed > 0) {
+        text += (text.empty() ? "" : "; ") + std::to_string(restored.failed) +
+                " threads or interrupts could not be given back what they had";
+    }
+    if (restored.damaged) {
+        text += (text.empty() ? "" : "; ") +
+                std::string("a journal is damaged: not all that it says may have been given back");
+    }
+    return text;
+}
+
 namespace {
 
-/// @brief Restore what one journal names; what could not be is kept for the next start.
-void restore_file(const std::string &path, const std::string &kept, const std::string &proc,
-                  const std::string &sys, Restored &restored) {
+/// @brief Add what a journal of this boot says to what was left before it.
+/// @return false if there is one that cannot be read
+bool take_journal(const std::string &path, const std::string &boot, JournalContent &content) {
     const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+    struct stat status{};
     Text text;
     if (!file) {
-        return;
+        return errno == ENOENT;
     }
-    Restored of_file;
-    bool was_read = text.read(file.number());
-    if (was_read) {
-        const auto content = parse_journal(text.view());
-        if (content.boot == boot_id(proc)) {
-            of_file = restore(content, proc, sys);
+    if (fstat(file.number(), &status) != 0 || (status.st_size > 0 && !text.read(file.number()))) {
+        return false;
+    }
+    auto found = parse_journal(text.view());
+    content.damaged = found.damaged;
+    if (found.owner.number == 0 || found.boot != boot) { // its numbers may be those of other processes
+        content.damaged = found.damaged && found.owner.number == 0;
+        return true;
+    }
+    for (auto &[id, entry] : found.threads) {
+        const auto before = content.threads.find(id);
+        // What this tuner found was what the one before could not take back.
+        if (before != content.threads.end() && entry.original == before->second.after) {
+            entry.original = before->second.original;
         }
+        content.threads[id] = entry;
     }
-    restored.threads += of_file.threads;
-    restored.interrupts += of_file.interrupts;
-    restored.changed_since += of_file.changed_since;
-    restored.failed += of_file.failed;
-    if (was_read && of_file.failed == 0) {
-        unlink(path.c_str());
-    } else if (path != kept) {
-        rename(path.c_str(), kept.c_str());
+    for (const auto &[number, entry] : found.interrupts) {
+        content.interrupts.insert_or_assign(number, entry);
     }
+    content.owner = found.owner;
+    content.boot = boot;
+    return true;
 }
 
 } // namespace
 
 Restored restore_from(const std::string &state, const std::string &proc, const std::string &sys) {
-    Restored restored;
-    const auto path = state + "/journal", kept = path + std::string(left);
-    restore_file(kept, kept, proc, sys, restored);
-    restore_file(path, kept, proc, sys, restored);
+    const auto path = state + "/journal", kept = path + ".left", damaged = path + ".damaged";
+    const auto boot = boot_id(proc);
+    JournalContent content;
+    bool were_read = true;
+    for (const auto &each : {kept, path}) {
+        were_read = take_journal(each, boot, content) && were_read;
+        if (content.damaged) {
+            rename(each.c_str(), damaged.c_str());
+        }
+    }
+    auto restored = restore(content, proc, sys);
+    restored.left.owner = content.owner;
+    restored.left.boot = content.boot;
+    if (!were_read) {
+        ++restored.failed;
+    } else if (restored.failed == 0) {
+        unlink(kept.c_str());
+        unlink(path.c_str());
+    } else if (write_journal(kept, restored.left)) {
+        unlink(path.c_str());
+    }
     unlink((path + ".new").c_str());
+    restored.damaged = access(damaged.c_str(), F_OK) == 0;
     return restored;
 }
 
@@ -203,9 +298,13 @@ int set_interrupt_affinity(const std::string &proc, std::int32_t number, const P
     const auto path = proc + "/irq/" + std::to_string(number) + "/smp_affinity_list";
     const Descriptor file(open(path.c_str(), O_WRONLY | O_CLOEXEC | O_TRUNC));
     const auto list = format_pu_list(to) + "\n";
-    return file && write(file.number(), list.data(), list.size()) == static_cast<ssize_t>(list.size())
-               ? 0
-               : errno;
+    const ssize_t count = file ? write(file.number(), list.data(), list.size()) : -1;
+    if (count < 0) {
+        return errno;
+    }
+    // Some are managed by their driver, or can only be where their controller lets them.
+    const bool whole = count == static_cast<ssize_t>(list.size());
+    return whole && interrupt_affinity(proc, number) == to ? 0 : EIO;
 }
 
 } // namespace rankwise::tune

@@ -19,7 +19,13 @@ struct Restored {
     std::size_t interrupts = 0;
     std::size_t changed_since = 0; ///< by somebody else: left as they are
     std::size_t failed = 0;
+    JournalContent left;  ///< what failed, to be tried again
+    bool damaged = false; ///< there is a STATE/journal.damaged, which nothing can be restored from
+    bool all() const { return failed == 0 && !damaged; }
 };
+
+/// @return what was given back and what could not be, as a sentence; empty if there was nothing
+std::string restored_text(const Restored &restored);
 
 /// @brief Of the entries of one process, the one that a thread without an entry inherited its mask from.
 /// @return null: of none of them; it made its mask itself
@@ -28,11 +34,12 @@ const ThreadEntry *inherited_from(const PuSet &mask, const PuSet &cpuset,
 
 /// @brief Give each thread its original mask that has what was set last, or that cut by its cpuset; threads
 /// that were born under a changed mask get that of the thread they have it from, the main thread before
-/// others. Interrupts alike.
+/// others. Where the cpuset has none of a mask's units any more, that is all of the cpuset. Interrupts alike.
 Restored restore(const JournalContent &content, const std::string &proc, const std::string &sys);
 
-/// @brief Restore from STATE/journal, if there is one of this boot, and remove it. Where a mask could not be
-/// given back it is kept as STATE/journal.left, which the next call begins with.
+/// @brief Restore from STATE/journal, if there is one of this boot, and remove it. What could not be given
+/// back is kept as STATE/journal.left, which the next call begins with, and a journal that cannot be read to
+/// its end as STATE/journal.damaged.
 Restored restore_from(const std::string &state, const std::string &proc, const std::string &sys);
 
 /// @brief What an interrupt's affinity is.

@@ -9,27 +9,18 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "act/claim.hpp"
 #include "error.hpp"
-#include "proc/text.hpp"
 
 namespace rankwise::tune {
 namespace {
 
-constexpr int waits = 1000; // for the guard of a tuner that was killed
+constexpr int waits = 1000;    // for the guard of a tuner that was killed
+constexpr int first_waits = 5; // for who looks whether it is locked
 constexpr useconds_t wait_us = 10'000;
-constexpr std::size_t number_letters = 10;
 
 bool runs(std::int32_t process) {
     return process > 0 && (kill(process, 0) == 0 || errno == EPERM);
-}
-
-std::int32_t owner_in(int file) {
-    Text text;
-    if (!text.read(file)) {
-        return 0;
-    }
-    auto line = text.view();
-    return static_cast<std::int32_t>(as_number(next_word(line)).value_or(0));
 }
 
 void make_directory(const std::string &state) {
@@ -42,31 +33,36 @@ void make_directory(const std::string &state) {
     }
 }
 
+bool is_there_still(int file, const std::string &path) {
+    struct stat opened{}, found{};
+    return fstat(file, &opened) == 0 && lstat(path.c_str(), &found) == 0 && opened.st_dev == found.st_dev &&
+           opened.st_ino == found.st_ino;
+}
+
 } // namespace
 
-Descriptor lock_state(const std::string &state, const TaskId &owner) {
-    make_directory(state);
+Descriptor lock_state(const std::string &state) {
     const auto path = state + "/lock";
-    Descriptor file(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
-    if (!file) {
-        throw Error("cannot open `" + path + "`: " + std::strerror(errno));
-    }
-    for (int i = 0; flock(file.number(), LOCK_EX | LOCK_NB) != 0; ++i) {
-        const auto other = owner_in(file.number());
-        if (i == waits || runs(other)) {
+    Descriptor file;
+    for (int i = 0;; ++i) {
+        make_directory(state);
+        file = Descriptor(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+        if (!file && errno != ENOENT) {
+            throw Error("cannot open `" + path + "`: " + std::strerror(errno));
+        }
+        if (file && flock(file.number(), LOCK_EX | LOCK_NB) == 0) {
+            if (is_there_still(file.number(), path)) {
+                return file;
+            }
+            continue; // who had it has removed the directory
+        }
+        const auto other = file ? lock_holder(file.number()) : 0;
+        if (i >= waits || (i >= first_waits && runs(other))) {
             throw Error("process `" + std::to_string(other) + "` tunes on this node already",
                         "`rankwise tune stop` ends it");
         }
         usleep(wait_us);
     }
-    // Always as long, so that nothing is cut off: on a disk that is written to, that would wait for it.
-    auto text = std::to_string(owner.number);
-    text.resize(number_letters, ' ');
-    text += '\n';
-    if (pwrite(file.number(), text.data(), text.size(), 0) != static_cast<ssize_t>(text.size())) {
-        throw Error("cannot write `" + path + "`: " + std::strerror(errno));
-    }
-    return file;
 }
 
 } // namespace rankwise::tune

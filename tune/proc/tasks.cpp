@@ -5,6 +5,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <fcntl.h>
 #include <sched.h>
 #include <sys/syscall.h>
 #include <type_traits>
@@ -67,6 +68,26 @@ std::optional<TaskStat> read_task_stat(const std::string &proc, std::int32_t pro
         return std::nullopt;
     }
     return parse_task_stat(text.view());
+}
+
+bool has_ended(const std::string &proc, const TaskId &process) {
+    const auto path = proc + "/" + std::to_string(process.number) + "/stat";
+    const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    if (!file) {
+        return errno == ENOENT || errno == ESRCH;
+    }
+    Text text;
+    errno = 0;
+    if (!text.read(file.number())) {
+        return errno == ESRCH;
+    }
+    const auto stat = parse_task_stat(text.view());
+    const bool is_zombie = stat && (stat->state == 'Z' || stat->state == 'X') && stat->threads <= 1;
+    return stat && (stat->start != process.start || is_zombie);
+}
+
+bool is_thread_of(int task, std::int32_t thread) {
+    return faccessat(task, std::to_string(thread).c_str(), F_OK, 0) == 0;
 }
 
 bool list_threads(int task, std::int32_t process, std::vector<std::int32_t> &threads) {

@@ -29,10 +29,18 @@ std::optional<TaskStat> parse_task_stat(std::string_view line);
 /// @return none if there is no such process
 std::optional<TaskStat> read_task_stat(const std::string &proc, std::int32_t process);
 
+/// @brief Whether a process has ended.
+/// @return false where that cannot be found out, as without descriptors
+bool has_ended(const std::string &proc, const TaskId &process);
+
 /// @brief Thread numbers of a process, the main thread first.
 /// @param[in] task open directory /proc/N/task
 /// @return false if the process is gone
 bool list_threads(int task, std::int32_t process, std::vector<std::int32_t> &threads);
+
+/// @brief Whether a number is that of a thread of the process.
+/// @param[in] task open directory /proc/N/task: of this process, whoever has its number later
+bool is_thread_of(int task, std::int32_t thread);
 
 /// @brief The mask a thread has now, by system call.
 /// @return none if there is no such thread
