@@ -55,6 +55,7 @@ std::string Actor::apply_interrupts(const std::vector<Change::Interrupt> &interr
         content_.interrupts[entry.number] = entry;
         done.push_back(entry);
         if (const int problem = set_interrupt_affinity(proc_, entry.number, entry.after); problem != 0) {
+            undo_interrupts(done);
             return "interrupt " + std::to_string(entry.number) +
                    " cannot be moved: " + std::strerror(problem);
         }
