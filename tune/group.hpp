@@ -45,6 +45,7 @@ struct Group {
     PuSet allowed;                    ///< of these, what the kernel lets them have now
     std::map<TaskId, PuSet> expected; ///< masks that its ranks have if nobody else changes them
     std::set<TaskId> seen;
+    Seconds since = 0;                  ///< its first rank was seen
     std::optional<Sample> base, middle; ///< its part of samples: at the begin of a window, and in it
     std::optional<Sample> watched;      ///< at the begin of a short one
 

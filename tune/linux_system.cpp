@@ -78,6 +78,10 @@ std::string LinuxSystem::apply(const Change &change) {
 
 std::optional<Seconds> LinuxSystem::go_on() {
     const auto next = actor_.go_on();
+    if (was_moving_ && !next) {
+        observer_.look_at_pages();
+    }
+    was_moving_ = next.has_value();
     for (auto &trouble : actor_.troubles()) {
         notes_.push_back(std::move(trouble));
     }

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "decide/interrupts.hpp"
+#include "decide/pages.hpp"
 #include "decide/proposal.hpp"
 #include "group.hpp"
 #include "judge/trial.hpp"
@@ -114,8 +115,10 @@ struct Tuner::State {
         for (const RankSample &rank : sample.ranks) {
             auto [entry, is_first] = groups.try_emplace(rank.group);
             Group &group = entry->second;
-            if (is_first)
+            if (is_first) {
                 group.pause = policy.first_pause;
+                group.since = sample.at;
+            }
             present[rank.group].insert(rank.process);
             if (rank.threads.empty() || !group.seen.insert(rank.process).second)
                 continue;
@@ -340,6 +343,10 @@ struct Tuner::State {
                     interrupt.from = line->second;
                 found.push_back(std::move(each));
             }
+        // Jobs that have run for long are likely to go on for long.
+        if (std::optional<Proposal> pages =
+                decide_pages(observation, node, group.allowed, system.now() - group.since))
+            found.push_back(std::move(*pages));
         // Where both save as much, the interrupt goes: that costs no rank its caches.
         if (decision.proposal)
             found.push_back(std::move(*decision.proposal));

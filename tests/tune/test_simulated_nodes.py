@@ -77,6 +77,34 @@ def test_ranks_go_where_their_pages_are(program):
     assert outcome.jobs["a"]["masks"] == ["4", "1", "0", "5"]
 
 
+def test_pages_go_where_their_ranks_must_stay(program):
+    # GIVEN a job that has the cores of one NUMA node, and the pages of two ranks on the other
+    scenario = (
+        "node packages 2 cores 4\npolicy act 1\n"
+        "job a pus 0,1,2,3 compute 0.01,0.01,0.01,0.01 home 1,0,0,1 away 0.3\nat 1 start a\nuntil 120\n"
+    )
+    # WHEN it is tuned
+    outcome = simulate(program, scenario)
+    left = static(program, scenario)
+    # THEN both ranks' pages are moved, measured, and kept; no rank is moved, and it is done once
+    (kept,) = outcome.of("kept")
+    assert sorted(kept["ranks"]) == [0, 3]
+    assert kept["gain_low"] > 0.15
+    assert outcome.jobs["a"]["masks"] == ["0", "1", "2", "3"]
+    assert len(outcome.of("applied")) == 3
+    assert outcome.iterations > 1.15 * left.iterations
+
+
+def test_pages_of_a_short_job_stay(program):
+    # GIVEN the same for some seconds
+    scenario = (
+        "node packages 2 cores 4\npolicy act 1\n"
+        "job a pus 0,1,2,3 compute 0.01,0.01,0.01,0.01 home 1,0,0,1 away 0.3\nat 1 start a\nuntil 8\n"
+    )
+    # THEN to move them costs more than it gains
+    assert simulate(program, scenario).of("applied") == []
+
+
 @pytest.mark.parametrize(
     "job",
     [

@@ -83,6 +83,7 @@ RankLoad load_of(const RankSample &before, const RankSample &after, Seconds leng
         const auto most = std::max_element(after.pages_by_numa.begin(), after.pages_by_numa.end());
         if (*most > 0)
             load.home = static_cast<std::int32_t>(most - after.pages_by_numa.begin());
+        load.pages = after.pages_by_numa;
     }
     return load;
 }

@@ -23,6 +23,7 @@ struct RankLoad {
     bool own_binding = false; ///< its threads have masks that are neither the main thread's nor part of it
     bool mpi_known = false;   ///< `outside_mpi` and `waits` are told by its page or samples
     std::int32_t home = -1;   ///< NUMA node with most of its pages; -1 if not looked at
+    std::vector<std::uint64_t> pages; ///< of 4 KiB, by NUMA node
     std::vector<Progress::Peer> sent; ///< between the samples
 };
 

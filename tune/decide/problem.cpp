@@ -205,6 +205,9 @@ void make_loads(Problem &problem, const Observation &observation, const Node &no
     for (std::size_t rank = 0; rank < observation.ranks.size(); ++rank)
         loads.computation.push_back(observation.ranks[rank].outside_mpi *
                                     loads.capability[static_cast<std::size_t>(problem.current[rank])]);
+    for (const RankLoad &rank : observation.ranks)
+        if (rank.home >= 0)
+            memories.insert(rank.home);
     if (memories.size() < 2) {
         loads.memory.clear();
         return;

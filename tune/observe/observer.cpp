@@ -141,6 +141,13 @@ void Observer::read_pages_by_numa(Rank &rank, RankSample &sample) {
     sample.pages_by_numa = rank.pages_by_numa;
 }
 
+void Observer::look_at_pages() {
+    for (auto &[id, rank] : ranks_) {
+        rank.pages_due = Seldom(between_numa_maps);
+        rank.pages_by_numa.clear();
+    }
+}
+
 bool Observer::read(Rank &rank, bool light, RankSample &sample) {
     sample.process = rank.process;
     sample.group = rank.group;

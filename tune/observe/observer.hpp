@@ -36,6 +36,9 @@ class Observer {
     /// @return as the last full sample found them
     const Limits &limits() const { return limits_; }
 
+    /// @brief Pages were moved: where they are is read at the next sample, however seldom else.
+    void look_at_pages();
+
     /// @return what was found out meanwhile that a user should know; each once
     std::vector<std::string> notes() { return std::exchange(notes_, {}); }
 

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <optional>
+
+#include "decide/proposal.hpp"
+
+namespace rankwise::tune {
+
+/// @brief Ranks whose pages had better be on the NUMA node of their cores, as iteration_time says: the one
+/// that takes longest, as long as its pages are elsewhere. What is gained is less what moving costs.
+///
+/// @param[in] goes_on how long the job is taken to go on
+std::optional<Proposal> decide_pages(const Observation &observation, const Node &node, const PuSet &allowed,
+                                     Seconds goes_on);
+
+} // namespace rankwise::tune
