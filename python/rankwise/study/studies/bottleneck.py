@@ -34,12 +34,10 @@ FULL, HALF, SPREAD = "1x4", "2x2", "4x1"
 CHIP, CHIPS, MEMORIES, NODES = "intra-CMP", "inter-CMP", "inter-NUMA", "inter-node"
 
 _COPIES = (
-    "by section 5.1's rates each core of two that exchange large blocks inside a node copies them in and out at "
-    "1258 MB/s, while the interface moves both directions at once"
+    "inside a node two cores exchange large blocks by copies at 1258 MB/s (section 5.1). The interface moves both "
+    "directions at once"
 )
-_SHARED = (
-    f"{_COPIES}; two ranks a node share one interface, which a single one already fills by the same rates"
-)
+_SHARED = f"{_COPIES}. By the same rates one rank fills the interface, and here two share it"
 
 
 def run(request: Request) -> StudyResult:

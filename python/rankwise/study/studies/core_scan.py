@@ -233,8 +233,8 @@ def _claims(scans: dict[str, _Scan], how: How) -> list[ClaimOutcome]:
             by_core(small, "us"),
             how,
             {"order": small[2] < small[0] < min(small[1], small[3]) and small[0] < 1.25 * small[2]},
-            "in the model an interrupt core is done with a message when a rank can have it; what it does after that, "
-            "which would hold up a rank there, is not known",
+            "in the model the interrupt core works on a message until a rank can have it. What it does afterwards, and "
+            "how long a rank there waits for that, is not known",
         ),
         holds(
             "S-lat",

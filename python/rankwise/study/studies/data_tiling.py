@@ -37,8 +37,8 @@ STREAMED = 8.0
 
 PAPER = {"2 on a chip": 0.7, "4 in a node": 0.6, "8 on 2 nodes": 0.5, "16 on 4 nodes": 0.5}
 _LACKS = (
-    "how many operations the paper's program does on a number is not in it; two are taken: "
-    "`rankwise study data-tiling` shows what others give"
+    "the paper does not say how many operations its program does on a number. Two are taken; "
+    "`rankwise study data-tiling` shows other numbers"
 )
 
 

@@ -86,8 +86,8 @@ _PAPER_CAPABILITIES: dict[str, dict[str, str | bool]] = {
 _SHORT = {INFINIPATH: "InfiniPath", ELAN_4: "Elan-4", INFINIBAND: "InfiniBand", XD1: "XD1"}
 
 _HITCHES = (
-    "where and how deep they are is in figures only; the machine files have the same parameters on both sides of a "
-    "change of protocol. `rankwise measure` finds such steps where there is a machine to measure"
+    "only figures show where they are and how deep. The machine files have the same parameters on both sides of a "
+    "change of protocol. `rankwise measure` finds such steps on a real machine"
 )
 
 Curves = dict[str, list[float | None]]
@@ -318,7 +318,7 @@ def _claims(
     free = {name: each[0] or 0.0 for name, each in curves["availability (%)"].items()}
     custom = [latency[name] for name in ("InfiniPath", "Elan-4", "XD1")]
     others = max(value for name, value in peak.items() if name != "XD1")
-    assumed = "latencies and overheads are in the paper's figures only: assumed in the machine files"
+    assumed = "latencies and overheads are in the paper's figures only. The machine files assume them"
 
     def us(value: float) -> str:
         return f"{value:.2f} us"
@@ -421,7 +421,7 @@ def _claims(
             f"{slope['all-to-all (us)']} steepest",
             how,
             {"XD1": slope["all-to-all (us)"] == "XD1"},
-            "the paper takes it for MVAPICH's better algorithms",
+            "the paper gives MVAPICH's better algorithms as the reason",
         ),
         holds(
             "I-coll",
@@ -430,7 +430,7 @@ def _claims(
             "does not fall" if not falls else "falls",
             how,
             {"InfiniPath": falls},
-            "a software error by the paper's section 4, which no model has",
+            "section 4 of the paper gives a software error as the reason. The model does not have it",
         ),
         given(
             ClaimOutcome(
@@ -500,7 +500,11 @@ def _scale_claims(scaling: dict[str, dict[str, dict[int, float]]], how: How) -> 
 
     def curves(statement: str, paper: str, values: dict[str, float], right: bool) -> ClaimOutcome:
         shown = listed(values, lambda v: f"{100 * v:.1f} %")
-        why = "" if right else "the order of three curves this close turns on overheads that the files assume"
+        why = (
+            ""
+            if right
+            else "the three curves are close. Their order depends on overheads that the files assume"
+        )
         return ClaimOutcome(
             "I-scale", statement, "curves", paper, f"at 128 nodes, LJ: {shown}", how, right, why
         )
@@ -529,7 +533,7 @@ def _scale_claims(scaling: dict[str, dict[str, dict[int, float]]], how: How) -> 
             "the same of the problem Stouch",
             "curves",
             "figure 11",
-            "its input is not published with the paper: one of a quarter of the atoms is in its place",
+            "its input is not published. Another one, with a quarter of the atoms, takes its place",
         ),
     ]
 

@@ -47,16 +47,15 @@ MAPPINGS: dict[str, dict[str, tuple[tuple[int, ...], tuple[int, ...]]]] = {
     },
 }
 _NO_IMBALANCE = (
-    "the paper's input divides its work unevenly (ranks 6 and 7 wait), which the workload does not: "
-    "all of its ranks compute alike"
+    "in the paper's input ranks 6 and 7 have less work and wait. In the workload all ranks compute alike"
 )
 _BUFFERS = (
-    "the sizes of buffers, without which this is not seen, are from section 6.2, which explains this run by them, and "
-    "from the kernel's documents"
+    "this needs the right sizes of buffers. They are from the kernel's documents, and from section 6.2, which explains "
+    "this run by them"
 )
 _BOTH = (
-    "in the model a run falls out of phase if there is an interrupt core and pairs are arranged unlike on the chips of "
-    "both nodes, as in A and B'; the paper has only the interrupt core for that"
+    "in the model ranks fall out of step for two reasons: the interrupt core, and pairs that are on other cores in the "
+    "two nodes (A and B'). The paper gives only the interrupt core"
 )
 _ONE_WAITS = "ranks 1 and 2, on the interrupt cores, work while their partners wait in MPI"
 

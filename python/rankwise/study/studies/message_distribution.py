@@ -35,12 +35,12 @@ TABLE_1 = {
 }
 TABLE_1_POINTS = 2.0
 _COLUMNS = (
-    "ranks go down the columns of the grid, chosen for this; along its rows, HPL's default, 2 % would stay"
+    "ranks go down the columns of the grid, which was chosen. Along the rows, HPL's default, 2 % would stay"
 )
 _GRID_OF_64 = (
-    "the grid of 64 ranks and the order of its ranks are not in the paper; 8 x 8, down the columns, is taken"
+    "the paper does not say the grid of 64 ranks, or their order. An 8 x 8 grid is taken, down the columns"
 )
-_PATCHES = "NAMD's load balancer moves the computation of pairs of patches to other ranks, which the workload does not"
+_PATCHES = "NAMD's load balancer moves computation to other ranks. The workload has no load balancer"
 OF_ALL = ("message_share_of_all", "byte_share_of_all")
 FIGURE_RANGES = (256, 4096, 65536, 262144)
 

@@ -193,7 +193,7 @@ def _claims(by: dict[tuple[str, str], Outcome], labels: list[str], how: How) -> 
             co["IS"] - 1,
             percent,
             how,
-            "overheads of the network are assumed in the machine file, and how long a key takes in caches",
+            "two numbers of the machine file are assumed: overheads of the network, and how long a key takes in caches",
         ),
         holds(
             "N-co",
@@ -252,7 +252,7 @@ def _claims(by: dict[tuple[str, str], Outcome], labels: list[str], how: How) -> 
                     "exact count",
                     clear,
                 ),
-                "the paper's largest drop is that of LU, here MG's is as large",
+                "in the paper LU drops most. Here MG drops as much",
             ),
         ),
     ]

@@ -21,8 +21,8 @@ CLAIMS = ("N-proc",)
 _COUNTERS = (("cache misses", "cache_misses"), ("stalls", "stalls"))
 _NO_COUNTER = "a prediction has no hardware counters; `--on cluster` counts them where the kernel offers them"
 _LACKS = (
-    "the model slows ranks that wait for memory at the same time; what caches, TLBs and open pages of memory cost "
-    "beyond that is not in it"
+    "in the model ranks slow each other down if they wait for memory at the same time. It does not have the costs of "
+    "caches, TLBs and open memory pages"
 )
 
 

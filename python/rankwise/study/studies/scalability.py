@@ -215,7 +215,7 @@ def _claims(
             listed(same, times),
             how,
             {label: about_equal(ratio) for label, ratio in same.items()},
-            "MG goes through its arrays a dozen times for 58 operations of a point, so that by the model it waits for "
-            "memory as FT does; the paper has none of that in its figures, 5 among them",
+            "MG goes through its arrays a dozen times for 58 operations of a point. So in the model it waits for "
+            "memory, as FT does. The paper's figures do not show that",
         ),
     ]
