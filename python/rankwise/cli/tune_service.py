@@ -53,8 +53,8 @@ def status(args: argparse.Namespace) -> int:
         tuners.append(tuner_of(Log(found.recent), str(path), found))
     if silent and not tuners:
         raise silent[0]
-    for error in silent:
-        terminal.warning(error.message, "no-answer", error.hint)
+    for each in silent:
+        terminal.warning(each.message, "no-answer", each.hint)
     _print(args, tuners, lambda: status_text(tuners))
     return 1 if silent else 0
 
