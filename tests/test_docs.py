@@ -5,6 +5,7 @@ import ast
 import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -13,6 +14,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
+from pages import blocks
 
 from rankwise import cli
 from rankwise.cli import failures, lab_validate, main, parsing, record
@@ -176,6 +178,24 @@ def test_queries_of_the_page_on_formats_run(query, files, monkeypatch, capsys):
     monkeypatch.chdir(files)
     exec(query, {})
     assert capsys.readouterr().out.strip()
+
+
+def commands(page):
+    """The command lines of Rankwise in a page, without `rankwise` and what the shell does with their output."""
+    for _, lines in blocks(page.read_text()):
+        for line in lines:
+            if found := re.match(r"(?:\$ )?rankwise (.*)", line):
+                words = shlex.split(re.sub(r"\$\(.*?\)", "1", found[1]), comments=True)
+                ends = (at for at, word in enumerate(words) if word in ("|", "&&", ">") or word.endswith(";"))
+                yield words[: next(ends, len(words))]
+
+
+@pytest.mark.parametrize(
+    "page", [TOP / "README.md", *PAGES], ids=lambda page: page.relative_to(TOP).as_posix()
+)
+def test_commands_of_a_page_can_be_typed(page):
+    for words in commands(page):
+        assert parsing.parse(parsing.build_parser(cli.COMMANDS), words) is not None
 
 
 QUERIES = {

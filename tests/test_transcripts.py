@@ -15,6 +15,7 @@ import tarfile
 from pathlib import Path
 
 import pytest
+from pages import blocks
 
 from rankwise.cli import main
 
@@ -68,14 +69,6 @@ def test_commands_print_what_transcripts_say(path, inputs, monkeypatch, capsys, 
     if request.config.getoption("--update-transcripts"):
         path.write_text(text)
     assert path.read_text().splitlines() == text.splitlines()
-
-
-def blocks(page):
-    """Each block of code in a page: what is before it, and its lines without their indent."""
-    fence = re.compile(r"^```\w*\n([\s\S]*?)^```$|^((?: {4}.*\n|\n(?= {4}))+)", re.MULTILINE)
-    for found in fence.finditer(page):
-        text = found[1] if found[1] is not None else re.sub(r"^ {4}", "", found[2], flags=re.MULTILINE)
-        yield page[: found.start()], [line.rstrip() for line in text.strip("\n").splitlines()]
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
