@@ -1,39 +1,64 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Pages as a browser draws them."""
+"""Pages in Chromium, driven by Playwright."""
 
-import json
+from __future__ import annotations
+
 import shutil
-import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-# Collects complaints, and after three seconds leaves only their list and the number of canvases on the page.
-WATCH = """
-window.problems = []
-addEventListener("error", event => problems.push(event.message))
-const say = console.error
-console.error = (...words) => { problems.push(words.join(" ")); say(...words) }
-function canvases(root) {
-    return [...root.querySelectorAll("*")].reduce(
-        (sum, each) => sum + (each.tagName == "CANVAS") + (each.shadowRoot ? canvases(each.shadowRoot) : 0), 0)
-}
-addEventListener("load", () => setTimeout(() => {
-    document.body.innerText = ["RESULT", canvases(document), JSON.stringify(problems), "END"].join(" ")
-}, 3000))
-"""
+
+@dataclass
+class Opened:
+    """A page in the browser.
+
+    Attributes:
+        page: Playwright's page.
+        problems: What it complained about.
+        requests: What it asked for besides its own file.
+    """
+
+    page: Any
+    problems: list[str] = field(default_factory=list)
+    requests: list[str] = field(default_factory=list)
 
 
-def drawn(page: str, directory: Path) -> tuple[int, list[str]]:
-    """Open a page in Chromium: how many canvases it has then, and what was complained about."""
+@contextmanager
+def opened(text: str, directory: Path, width: int = 1200, **context: Any) -> Iterator[Opened]:
+    """A page as Chromium shows it; skips where there is no Chromium or no Playwright.
+
+    Args:
+        text: The page.
+        directory: For its file.
+        width: Of the window, in pixels.
+        context: Of Playwright's `new_context`, as `color_scheme`.
+    """
+    sync_api = pytest.importorskip("playwright.sync_api", reason="no Playwright: pip install playwright")
     browser = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     if browser is None:
         pytest.skip("no Chromium on PATH (Debian package `chromium`)")
     path = directory / "page.html"
-    path.write_text(page.replace("<head>", f"<head><script>{WATCH}</script>", 1))
-    command = [browser, "--headless", "--no-sandbox", "--disable-gpu"]
-    command += [f"--user-data-dir={directory / 'profile'}", "--virtual-time-budget=10000", "--dump-dom"]
-    shown = subprocess.run([*command, path.as_uri()], capture_output=True, text=True, timeout=120).stdout
-    result = shown.rpartition("RESULT ")[2].partition(" END")[0]
-    canvases, _, problems = result.partition(" ")
-    return int(canvases), json.loads(problems)
+    path.write_text(text)
+    with sync_api.sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=browser, args=["--no-sandbox"], timeout=120_000)
+        try:
+            page = chromium.new_context(viewport={"width": width, "height": 900}, **context).new_page()
+            page.set_default_timeout(120_000)
+            found = Opened(page)
+            page.on("pageerror", lambda error: found.problems.append(str(error)))
+            page.on(
+                "console",
+                lambda said: said.type in ("error", "warning") and found.problems.append(said.text),
+            )
+            page.on(
+                "request", lambda asked: asked.url == path.as_uri() or found.requests.append(asked.url)
+            )
+            page.goto(path.as_uri())
+            yield found
+        finally:
+            chromium.close()

@@ -25,12 +25,13 @@ from rankwise.report.call_sites import call_sites
 from rankwise.report.collectives import collectives
 from rankwise.report.cores import CoreParts, core_parts
 from rankwise.report.gaps import gaps, notes
+from rankwise.report.map import node_map
 from rankwise.report.matrix import comm_matrix
 from rankwise.report.network import network
 from rankwise.report.placements import Placed, recorded_placement
 from rankwise.report.tuning import tuning
 from rankwise.report.use import use
-from rankwise.report.waiting import waiting
+from rankwise.report.waiting import time_parts, told_apart, waiting
 
 # A rank's time is from the end of the first to the start of the last.
 _OUTSIDE = ("MPI_Init", "MPI_Init_thread", "MPI_Session_init", "MPI_Session_finalize", "MPI_Finalize")
@@ -60,6 +61,9 @@ def build(
     evidence = Evidence(recording, on_machine)
     findings, not_looked_for = findings_of(evidence)
     tuned, tuning_unknown = tuning(recording)
+    told = told_apart(recording)
+    used = use(recording)
+    placed = ([ran] if ran else []) + list(asked)
     return data.ReportData(
         schema=data.SCHEMA,
         rankwise=rankwise.__version__,
@@ -72,15 +76,17 @@ def build(
         transfer_split=transfer_split(on_machine) if on_machine else None,
         gaps=gaps(recording),
         ranks=_ranks(recording, parts),
+        time=time_parts(recording, parts, told),
+        map=node_map(placed, columns, used, recording),
         calls=_calls(recording.calls, time_s, _total(ranks["mpi_s"])),
         call_sites=call_sites(recording, time_s, _OUTSIDE),
         collectives=collectives(recording, time_s),
-        waiting=waiting(recording),
-        use=use(recording),
+        waiting=waiting(told),
+        use=used,
         network=network(recording),
         matrix=comm_matrix(columns, recording.world_size),
         pattern=pattern_of_recording(recording),
-        distributions=[_placed(each, columns, ranges) for each in ([ran] if ran else []) + list(asked)],
+        distributions=[_placed(each, columns, ranges) for each in placed],
         notes=notes(recording, _part_share(parts, "wait_s", time_s)) + tuning_unknown,
         tuning=tuned,
     )

@@ -3,28 +3,62 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from rankwise.errors import RankwiseError
 from rankwise.recording import Recording
+from rankwise.recording.traces.clocks import HostClock
 from rankwise.report import data
+from rankwise.report.cores import CoreParts
 
 _PARTS = ("core", "waiting", "transfer")
 
 
-def waiting(recording: Recording) -> data.Waiting | None:
-    """By MPI function, and the clocks' bounds; `None` for a recording without a trace."""
+@dataclass(frozen=True)
+class ToldApart:
+    """Waiting by rank and call, or why it is not known.
+
+    Attributes:
+        waits: As `Recording.waits`, of functions whose calls are long enough for what is known of the clocks.
+        unsplit: The other ones.
+        clocks: Of the hosts.
+        clocks_s: How far they may be apart.
+        why_not: Why there is nothing; `None` if there is.
+    """
+
+    waits: pl.DataFrame | None
+    unsplit: pl.DataFrame | None
+    clocks: list[HostClock]
+    clocks_s: float
+    why_not: str | None
+
+
+def told_apart(recording: Recording) -> ToldApart | None:
+    """What the trace tells; `None` without one."""
     if not recording.context["trace"]["bytes"]:
         return None
     try:
         found, clocks = recording.waits(), recording.clocks()
     except RankwiseError as error:
-        return data.Waiting([], [], [], f"{error.message}; {error.hint}" if error.hint else error.message)
+        why = f"{error.message}; {error.hint}" if error.hint else error.message
+        return ToldApart(None, None, [], 0.0, why)
+    # A split that the clocks may shift by more than half of a call says nothing.
+    clocks_s = max((max(clock.bound_s, clock.spread_s) for clock in clocks), default=0.0)
+    clear = pl.col("time_s").sum().over("call") >= 2 * clocks_s * pl.col("count").sum().over("call")
+    return ToldApart(found.filter(clear), found.filter(~clear), clocks, clocks_s, None)
+
+
+def waiting(told: ToldApart | None) -> data.Waiting | None:
+    """By MPI function, and the clocks' bounds; `None` for a recording without a trace."""
+    if told is None or told.waits is None or told.unsplit is None:
+        return None if told is None else data.Waiting([], [], [], told.why_not)
     bounds = [f"{part}_{bound}_s" for part in _PARTS for bound in ("least", "most")]
     by_call = (
-        found.sort("waiting_s", "rank", descending=[True, False])
+        told.waits.sort("waiting_s", "rank", descending=[True, False])
         .group_by("call", maintain_order=True)
         .agg(
             pl.col("count", "time_s", "waiting_s").sum(),
@@ -37,16 +71,51 @@ def waiting(recording: Recording) -> data.Waiting | None:
         )
         .sort(["time_s", "call"], descending=[True, False])
     )
-    # A split that the clocks may shift by more than half of a call says nothing.
-    clocks_s = max((max(clock.bound_s, clock.spread_s) for clock in clocks), default=0.0)
-    clear = pl.col("time_s") >= 2 * clocks_s * pl.col("count")
-    unsplit = by_call.filter(~clear).select("call", "count", "time_s", clocks_s=pl.lit(clocks_s))
+    unsplit = (
+        told.unsplit.group_by("call")
+        .agg(pl.col("count", "time_s").sum(), clocks_s=pl.lit(told.clocks_s))
+        .sort(["time_s", "call"], descending=[True, False])
+    )
     return data.Waiting(
-        calls=[_call(row) for row in by_call.filter(clear).iter_rows(named=True)],
+        calls=[_call(row) for row in by_call.iter_rows(named=True)],
         unsplit=[data.UnsplitCall(**row) for row in unsplit.iter_rows(named=True)],
-        clocks=[data.Clock(c.host, c.offset_s, c.bound_s, c.spread_s) for c in clocks],
+        clocks=[data.Clock(c.host, c.offset_s, c.bound_s, c.spread_s) for c in told.clocks],
         why_not=None,
     )
+
+
+def time_parts(recording: Recording, parts: list[CoreParts], told: ToldApart | None) -> data.TimeParts | None:
+    """Each rank's time in parts that make the whole; `None` if calls were not timed.
+
+    Args:
+        recording: The run.
+        parts: Of `core_parts`.
+        told: Of `told_apart`.
+    """
+    ranks = recording.ranks
+    if ranks["mpi_s"].null_count() or ranks["compute_s"].null_count():
+        return None
+    mpi_s, compute_s = ranks["mpi_s"].to_numpy(), ranks["compute_s"].to_numpy()
+    columns = np.zeros((6, len(ranks)))
+    for at, part in enumerate(parts):
+        if part.mpi_s is None:
+            columns[:, at] = compute_s[at], 0, 0, 0, mpi_s[at], 0
+        else:
+            columns[:, at] = part.compute_s, part.wait_s, 0, 0, part.mpi_s, part.unattributed_s
+    why_not: str | None = "that takes `rankwise record --trace --exact-times`"
+    if told is not None:
+        why_not = told.why_not
+    if told is not None and told.waits is not None:
+        if told.waits.is_empty():
+            why_not = "no call that can wait for others is long enough for what is known of the clocks"
+        place = {rank: at for at, rank in enumerate(ranks["rank"])}
+        for rank, call_s, waiting_s in told.waits.select("rank", "time_s", "waiting_s").iter_rows():
+            at = place[rank]
+            scale = columns[4, at] / max(mpi_s[at], call_s) if mpi_s[at] > 0 else 0.0
+            columns[2, at] += waiting_s * scale
+            columns[3, at] += (call_s - waiting_s) * scale
+        columns[4] = np.maximum(columns[4] - columns[2] - columns[3], 0.0)
+    return data.TimeParts(*(column.tolist() for column in columns), why_not_split=why_not)
 
 
 def _call(row: dict[str, Any]) -> data.WaitingCall:

@@ -23,7 +23,8 @@ from rankwise.measure.curves import Curve
 from rankwise.measure.fitting.statistics import Median
 from rankwise.measure.questions.answer import Answer, Column, Value
 from rankwise.quantities import bytes_text, seconds_text
-from rankwise.report.html.look import BLUE, GREEN, ORANGE, PINK, SKY, TEXT, plain_figure
+from rankwise.report.html.figures import plain_figure
+from rankwise.report.html.look import BLUE, GREEN, ORANGE, PINK, SKY, TEXT
 
 _COLOURS = (BLUE, ORANGE, GREEN, PINK, SKY)
 

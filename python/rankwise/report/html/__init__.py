@@ -1,45 +1,61 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The report as one HTML file that needs no network: charts in one file each, words and tables in the template."""
+"""The report as one HTML file that needs no network: words and tables in templates, rasters drawn by `page.js`."""
 
 from __future__ import annotations
 
+import base64
 import json
 import re
+import zlib
 from importlib.resources import files
+from typing import Any, cast
 
 import jinja2
-from bokeh.embed import components
-from bokeh.model import Model
-from bokeh.plotting import figure
-from bokeh.resources import Resources
+import msgspec
 from markupsafe import Markup, escape
 
+from rankwise.findings.finding import Finding
 from rankwise.quantities import bytes_text, count_text, counted, seconds_text
-from rankwise.report import efficiency_words, finding_words, tuning, use_words, words
-from rankwise.report.data import ReportData, to_dict
+from rankwise.report import efficiency_words, finding_words, time_words, tuning, use_words, words
+from rankwise.report.data import ReportData
 from rankwise.report.hosts import short_names
-from rankwise.report.html import distribution, matrix, ranks, tracks, use
+from rankwise.report.html import distribution, look, over_time, stack
 
-# Above this many ranks, or cores, what is by rank or by core stays out of the embedded JSON (`report --json` has it).
-_MOST_EMBEDDED = 4096
 # Rows of a table; others are in the JSON.
 _MOST_ROWS = 500
+
+# Where the page shows what a finding is told from.
+_SHOWN_IN = {
+    "ranks": ("load-imbalance", "straggler", "serialised", "too-many-ranks"),
+    "waiting": ("late-sender", "late-receiver", "late-collective", "rendezvous", "out-of-phase"),
+    "collectives": ("collective-dominates", "collective-algorithm"),
+    "distribution": ("small-messages", "far-placement", "order-against-hierarchy", "order-does-not-matter"),
+    "map": ("shared-core", "interrupt-core", "bound-otherwise"),
+}
+_SECTIONS = {
+    "fix": "What to fix",
+    "efficiency": "Efficiency",
+    "time": "Time",
+    "map": "Map",
+    "distribution": "Distribution",
+    "matrix": "Matrix",
+    "ranks": "Ranks",
+    "calls": "Calls",
+    "call-sites": "Call sites",
+    "network": "Network",
+    "waiting": "Waiting",
+    "collectives": "Collectives",
+    "use": "Use",
+    "context": "Context",
+}
 
 
 def render(report: ReportData) -> str:
     """The whole page."""
-    charts: dict[str, figure | None] = {
-        "ranks": ranks.chart(report),
-        "matrix": matrix.chart(report),
-        "over_time": use.chart(report),
-        "tracks": tracks.chart(report),
-    }
-    for at, placed in enumerate(report.distributions):
-        charts |= {f"{what}{at}": made for what, made in distribution.charts(placed).items()}
-    drawn: dict[str, Model] = {name: chart for name, chart in charts.items() if chart is not None}
-    script, divisions = components(drawn) if drawn else ("", {})
-    environment = jinja2.Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
-    environment.filters["spans"] = _spans
+    environment = jinja2.Environment(
+        autoescape=True, trim_blocks=True, lstrip_blocks=True, loader=jinja2.FunctionLoader(_file)
+    )
+    environment.filters.update(spans=_spans, in_script=_in_script)
     environment.globals.update(
         words=words,
         use_words=use_words,
@@ -51,33 +67,81 @@ def render(report: ReportData) -> str:
         bytes_text=bytes_text,
         seconds_text=seconds_text,
     )
-    return environment.from_string(_file("page.html.jinja")).render(
-        report=report,
-        most_rows=_MOST_ROWS,
-        host_names=short_names(report.program.hosts),
-        not_recorded=words.not_recorded(report),
-        style=Markup(_file("page.css")),
-        library=Markup(Resources(mode="inline", components=["bokeh"], minified=True).render_js()),
-        script=Markup(script),
-        charts={name: Markup(division) for name, division in divisions.items()},
-        raw=Markup(_raw_json(report)),
-        rank_legend=ranks.legend(report),
-        over_time_legend=use.legend(report),
-        tracks_legend=tracks.legend(report),
-        channel_legend=distribution.legend,
-        groups=report.matrix.ranks_per_group,
+    given: dict[str, Any] = {
+        "report": report,
+        "most_rows": _MOST_ROWS,
+        "host_names": short_names(report.program.hosts),
+        "shown_in": _shown_in,
+        "colours": {"good": look.BLUE, "low": look.ORANGE},
+        "time": stack.time_bars(report),
+        "time_legend": stack.time_legend(report),
+        "channel_legend": distribution.legend,
+        "channel_bars": distribution.bars,
+        "over_time_legend": over_time.used_legend(report),
+        "tracks_legend": over_time.tracks_legend(report),
+        "groups": report.matrix.ranks_per_group,
+        "use": report.use,
+        "look": {
+            "parts": [
+                {"key": part.key, "name": part.name, "colour": stack.COLOURS[part.key]}
+                for part in time_words.parts(report)
+            ],
+            "over_time": over_time.used(report),
+            "tracks": over_time.TRACKS,
+        },
+    }
+    sections = environment.get_template("sections.html.jinja").render(given)
+    there = {name: title for name, title in _SECTIONS.items() if name in _FIRST or f'id="{name}"' in sections}
+    return environment.get_template("page.html.jinja").render(
+        given,
+        sections=Markup(sections),
+        contents=there.items(),
+        titles=there,
+        style=Markup(_file("page.css") + _file("report.css")),
+        script=Markup(_file("page.js")),
+        coded=Markup(base64.b64encode(zlib.compress(json.dumps(drawn_from(report)).encode(), 9)).decode()),
     )
 
 
-def _raw_json(report: ReportData) -> str:
-    content = to_dict(report)
-    if len(report.ranks.rank) > _MOST_EMBEDDED:
-        content["ranks"] = content["use"] = None
-    elif max(len(report.use.cores), len(report.use.interrupts), len(report.use.queues)) > _MOST_EMBEDDED:
-        content["use"] = None
+def drawn_from(report: ReportData) -> dict[str, Any]:
+    """What rasters are drawn from, as the report's JSON has it, with four digits: 10 000 ranks fit in 2 MB."""
+    content: dict[str, Any] = msgspec.to_builtins(
+        {
+            "program": {"world_size": report.program.world_size, "hosts": report.program.hosts},
+            "elapsed_s": report.program.elapsed_s,
+            "ranks": {name: getattr(report.ranks, name) for name in ("rank", "host", "time_s")},
+            "time": report.time,
+            "matrix": report.matrix,
+            "map": report.map,
+            "timeline": report.use.timeline,
+            "tuning": report.tuning,
+        }
+    )
+    for columns in (content["matrix"], *(placed["links"] for placed in content["map"]["placed"])):
+        for name in ("messages", "bytes"):
+            columns[name] = [int(float(f"{value:.4g}")) for value in columns[name]]
+    return cast(dict[str, Any], _short(content))
+
+
+def _short(content: Any) -> Any:
+    if isinstance(content, float):
+        return float(f"{content:.4g}")
+    if isinstance(content, dict):
+        return {name: _short(each) for name, each in content.items()}
+    return [_short(each) for each in content] if isinstance(content, list) else content
+
+
+_FIRST = ("fix", "efficiency", "time", "map", "context")
+
+
+def _shown_in(finding: Finding) -> str:
+    return next((place for place, names in _SHOWN_IN.items() if finding.name in names), "use")
+
+
+def _in_script(content: object) -> Markup:
+    """JSON inside a script element, which only these could end or make a comment."""
     text = json.dumps(content, allow_nan=False, ensure_ascii=False, separators=(",", ":"))
-    # Inside a script element only these could end it or start a comment.
-    return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
+    return Markup(text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e"))
 
 
 def _file(name: str) -> str:

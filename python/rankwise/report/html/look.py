@@ -1,39 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The look that all charts share: readable on light and dark pages, distinguishable for colour-blind readers."""
+"""Colours that all pages share: told apart by colour-blind readers, on white and on dark pages."""
 
 from __future__ import annotations
 
-from typing import Any
-
-from bokeh.models.annotations.labels import Title
-from bokeh.plotting import figure
-
-TEXT = "#7b848d"  # on white and on the dark page alike
+TEXT = "#7b848d"
 LINES = "#7b848d55"
-EMPTY = "#7b848d1f"
 
 # Of the palette of Okabe & Ito (2008), which colour-blind readers can tell apart.
 BLUE, ORANGE, PINK, SKY, GREEN, GREY = "#0072b2", "#e69f00", "#cc79a7", "#56b4e9", "#009e73", "#999999"
 YELLOW = "#c7b900"  # darker than theirs, which is not seen on white
-
-
-def plain_figure(title: str = "", **options: Any) -> figure:
-    """A figure without a background of its own."""
-    made = figure(
-        title=Title(text=title, text_color=TEXT, text_font_style="normal", text_font_size="14px"),
-        sizing_mode="stretch_width",
-        background_fill_color=None,
-        border_fill_color=None,
-        **options,
-    )
-    made.outline_line_color = None
-    made.toolbar.logo = None
-    made.toolbar.autohide = True
-    made.grid.grid_line_color = LINES
-    for axis in made.axis:
-        axis.axis_label_text_color = axis.major_label_text_color = TEXT
-        axis.axis_label_text_font_style = "normal"
-        axis.axis_label_text_font_size = axis.major_label_text_font_size = "13px"
-        axis.axis_line_color = axis.major_tick_line_color = LINES
-        axis.minor_tick_line_color = None
-    return made

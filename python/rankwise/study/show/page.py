@@ -15,7 +15,8 @@ from bokeh.resources import Resources
 from bokeh.transform import dodge
 from markupsafe import Markup
 
-from rankwise.report.html.look import BLUE, GREEN, GREY, ORANGE, PINK, SKY, TEXT, YELLOW, plain_figure
+from rankwise.report.html.figures import plain_figure
+from rankwise.report.html.look import BLUE, GREEN, GREY, ORANGE, PINK, SKY, TEXT, YELLOW
 from rankwise.study.result import Figure, StudyResult
 from rankwise.study.show.cells import cell_text, target_cells, verdict_text
 

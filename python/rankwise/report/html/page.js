@@ -1,0 +1,496 @@
+// Draws what would be too many elements as rasters, from the numbers that the page carries.
+"use strict"
+
+const three = value => String(Number(value.toFixed(value >= 99.95 ? 0 : value >= 9.995 ? 1 : 2)))
+function scaled(value, units) {
+    let at = 0
+    while (value >= 999.5 && at + 1 < units.length) { value /= 1000; at += 1 }
+    return `${three(value)} ${units[at]}`.trimEnd()
+}
+const bytesText = value => scaled(value, ["B", "kB", "MB", "GB", "TB", "PB"])
+const countText = value => scaled(value, ["", "k", "M", "G", "T"])
+const percentText = share => `${(100 * share).toFixed(1)} %`
+function secondsText(value) {
+    if (value == 0 || value >= 1) return `${three(value)} s`
+    const [scale, unit] = [[1e-3, "ms"], [1e-6, "us"], [1e-9, "ns"]].find(([scale]) => value >= scale) ?? [1e-9, "ns"]
+    return `${three(value / scale)} ${unit}`
+}
+const named = (count, noun) => `${count} ${noun}${count == 1 ? "" : "s"}`
+const sum = values => values.reduce((whole, each) => whole + each, 0)
+const most = values => values.reduce((found, each) => Math.max(found, each ?? 0), 0)
+
+function element(tag, content = {}, ...children) {
+    const made = document.createElement(tag)
+    for (const [name, value] of Object.entries(content)) name == "text" ? made.textContent = value : made.setAttribute(name, value)
+    made.append(...children)
+    return made
+}
+
+// One tip for all that explain themselves, by pointer and by keyboard.
+const tip = element("div", { class: "tip", role: "status", hidden: "" })
+document.body.append(tip)
+function showTip(text, x, y) {
+    tip.hidden = !text
+    if (!text) return
+    if (tip.textContent != text) tip.textContent = text
+    const { width, height } = tip.getBoundingClientRect()
+    tip.style.left = `${Math.max(4, Math.min(x + 14, innerWidth - width - 4))}px`
+    tip.style.top = `${y + 18 + height > innerHeight ? Math.max(4, y - height - 10) : y + 18}px`
+}
+const explained = event => event.target.closest?.("[data-tip]")
+addEventListener("pointermove", event => {
+    if (event.target.tagName == "CANVAS") return
+    showTip(explained(event)?.dataset.tip, event.clientX, event.clientY)
+})
+addEventListener("focusin", event => {
+    const box = explained(event)?.getBoundingClientRect()
+    showTip(box && explained(event).dataset.tip, box?.left, box?.bottom - 14)
+})
+addEventListener("focusout", () => showTip(""))
+addEventListener("keydown", event => event.key == "Escape" && showTip(""))
+
+const dark = matchMedia("(prefers-color-scheme: dark)")
+const isDark = () => (document.documentElement.style.colorScheme || (dark.matches ? "dark" : "light")) == "dark"
+const pictures = []
+const redraw = () => pictures.forEach(draw => draw())
+const theme = document.getElementById("theme")
+const nameTheme = () => { theme.textContent = isDark() ? "Light" : "Dark" }
+theme.addEventListener("click", () => {
+    document.documentElement.style.colorScheme = isDark() ? "light" : "dark"
+    nameTheme()
+    redraw()
+})
+dark.addEventListener("change", () => { nameTheme(); redraw() })
+nameTheme()
+
+// Buttons of which one is chosen; arrows go from one to the next.
+function tabs(label, names, chosen) {
+    const list = element("div", { class: "tabs", role: "tablist", "aria-label": label })
+    const choose = at => {
+        ;[...list.children].forEach((each, place) => {
+            each.setAttribute("aria-selected", place == at)
+            each.tabIndex = place == at ? 0 : -1
+        })
+        chosen(at)
+    }
+    names.forEach((name, at) => {
+        const button = element("button", { role: "tab", type: "button", text: name })
+        button.addEventListener("click", () => choose(at))
+        list.append(button)
+    })
+    list.addEventListener("keydown", event => {
+        const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key]
+        if (!step) return
+        const next = ([...list.children].indexOf(document.activeElement) + step + names.length) % names.length
+        list.children[next].focus()
+        choose(next)
+    })
+    choose(0)
+    return list
+}
+
+// A canvas that draws itself anew as its width or the colours change. `at` says what is at a place; the arrows go there
+// in steps.
+function picture(holder, label, height, paint, at, step = () => [8, 8]) {
+    const canvas = element("canvas", { tabindex: 0, role: "img", "aria-label": label })
+    holder.append(canvas)
+    let cursor = null
+    const draw = () => {
+        const width = holder.clientWidth
+        if (!width || !canvas.isConnected) return
+        const tall = height(width), ratio = Math.min(devicePixelRatio || 1, 2)
+        canvas.width = width * ratio
+        canvas.height = tall * ratio
+        canvas.style.height = `${tall}px`
+        const context = canvas.getContext("2d")
+        context.scale(ratio, ratio)
+        context.font = "13px system-ui, sans-serif"
+        context.fillStyle = getComputedStyle(canvas).color
+        paint(context, width, tall)
+        if (cursor) {
+            context.strokeStyle = getComputedStyle(canvas).color
+            context.strokeRect(cursor[0] - 4, cursor[1] - 4, 8, 8)
+        }
+    }
+    const tell = (x, y) => {
+        const box = canvas.getBoundingClientRect()
+        showTip(at(x, y, box.width, box.height), box.left + x, box.top + y)
+    }
+    canvas.addEventListener("pointermove", event => tell(event.offsetX, event.offsetY))
+    canvas.addEventListener("pointerleave", () => showTip(""))
+    canvas.addEventListener("blur", () => { cursor = null; draw() })
+    canvas.addEventListener("keydown", event => {
+        const way = { ArrowRight: [1, 0], ArrowLeft: [-1, 0], ArrowDown: [0, 1], ArrowUp: [0, -1] }[event.key]
+        if (!way) return
+        event.preventDefault()
+        const box = canvas.getBoundingClientRect(), steps = step(box.width, box.height)
+        const from = cursor ?? [box.width / 2, box.height / 2]
+        cursor = way.map((each, axis) => Math.min(Math.max(from[axis] + each * steps[axis], 1), [box.width, box.height][axis] - 1))
+        draw()
+        tell(...cursor)
+    })
+    new ResizeObserver(draw).observe(holder)
+    pictures.push(draw)
+    return { canvas, draw }
+}
+
+// Ticks of an axis of whole numbers, or of none where they would stand on each other.
+function ticks(first, last, room, apart = 60) {
+    const wanted = Math.max((last - first) * apart / Math.max(room, 1), 1)
+    const scale = 10 ** Math.floor(Math.log10(wanted))
+    const step = Math.max([1, 2, 5, 10].map(each => each * scale).find(each => each >= wanted), 1)
+    const found = []
+    for (let at = Math.ceil(first / step) * step; at <= last; at += step) found.push(at)
+    return found
+}
+
+const VIRIDIS = ["#482878", "#3e4a89", "#31688e", "#26828e", "#1f9e89", "#35b779", "#6ece58", "#b5de2b", "#fde725"]
+const SHADES = Array.from({ length: 256 }, (_, at) => {
+    const place = at / 255 * (VIRIDIS.length - 1), low = Math.min(Math.floor(place), VIRIDIS.length - 2)
+    const [from, to] = [VIRIDIS[low], VIRIDIS[low + 1]].map(each => [1, 3, 5].map(digit => parseInt(each.slice(digit, digit + 2), 16)))
+    return from.map((each, channel) => Math.round(each + (to[channel] - each) * (place - low)))
+})
+
+// A square of pairs: colour is the logarithm of the value. A pixel of several pairs has the colour of the most.
+function matrix(holder, pairs, size, { label, name, values, lines = [] }) {
+    let shown = 0, from = [0, 0], side = size
+    const left = 46, top = 22, bottom = 40
+    const cells = new Map(pairs.source.map((row, at) => [row * size + pairs.destination[at], at]))
+    const edge = width => Math.min(width - left - 4, 660)
+    const paint = (context, width) => {
+        const room = Math.floor(edge(width)), cell = room / side, ink = context.fillStyle
+        const { column, text } = values[shown]
+        const known = column.filter(each => each > 0)
+        const low = Math.log(known.length ? known.reduce((a, b) => Math.min(a, b)) : 1), high = Math.log(most(known) || 1)
+        const shade = value => high > low ? Math.round(255 * (Math.log(value) - low) / (high - low)) : 255
+        const ratio = context.getTransform().a, pixels = Math.round(room * ratio)
+        const image = context.createImageData(pixels, pixels), best = new Int16Array(pixels * pixels).fill(-1)
+        for (let at = 0; at < column.length; at += 1) {
+            const y = (pairs.source[at] - from[0]) * pixels / side, x = (pairs.destination[at] - from[1]) * pixels / side
+            const wide = Math.max(pixels / side, 1)
+            if (!column[at] || y + wide <= 0 || x + wide <= 0 || y >= pixels || x >= pixels) continue
+            const colour = shade(column[at])
+            for (let row = Math.max(Math.floor(y), 0); row < Math.min(Math.ceil(y + wide), pixels); row += 1)
+                for (let place = Math.max(Math.floor(x), 0); place < Math.min(Math.ceil(x + wide), pixels); place += 1)
+                    if (colour > best[row * pixels + place]) best[row * pixels + place] = colour
+        }
+        const words = [isDark() ? [34, 41, 47] : [238, 241, 243], ...SHADES].map(([red, green, blue]) => (255 << 24 | blue << 16 | green << 8 | red) >>> 0)
+        const raster = new Uint32Array(image.data.buffer)
+        for (let at = 0; at < best.length; at += 1) raster[at] = words[best[at] + 1]
+        context.putImageData(image, left * ratio, top * ratio)
+        context.textBaseline = "middle"
+        for (const tick of ticks(0, side - 1, room, 56)) {
+            const place = (tick + 0.5) * cell
+            context.textAlign = "right"
+            context.fillText(name(from[0] + tick, true), left - 5, top + place)
+            context.textAlign = "center"
+            if (tick < side - 1 || tick == 0 || cell > 30) context.fillText(name(from[1] + tick, true), left + place, top - 10)
+        }
+        context.strokeStyle = isDark() ? "#ffffff66" : "#00000055"
+        for (const line of side * 3 < room ? lines : [])
+            for (const axis of [0, 1]) {
+                const place = (line - from[axis]) * cell
+                if (place <= 0 || place >= room) continue
+                context.beginPath()
+                axis ? (context.moveTo(left + place, top), context.lineTo(left + place, top + room))
+                    : (context.moveTo(left, top + place), context.lineTo(left + room, top + place))
+                context.stroke()
+            }
+        const wide = Math.min(room, 200)
+        for (let at = 0; at < wide; at += 1) {
+            context.fillStyle = `rgb(${SHADES[Math.round(255 * at / wide)]})`
+            context.fillRect(left + 70 + at, top + room + 14, 1.5, 10)
+        }
+        context.fillStyle = ink
+        context.textAlign = "right"
+        context.fillText(known.length ? text(Math.exp(low)) : "", left + 64, top + room + 20)
+        context.textAlign = "left"
+        context.fillText(known.length ? text(Math.exp(high)) : "", left + 76 + wide, top + room + 20)
+    }
+    const pair = (x, y, width) => {
+        const cell = edge(width) / side
+        const place = [Math.floor((y - top) / cell), Math.floor((x - left) / cell)]
+        return place.every(each => each >= 0 && each < side) ? place.map((each, axis) => each + from[axis]) : null
+    }
+    const at = (x, y, width) => {
+        const place = pair(x, y, width)
+        if (!place) return ""
+        const cell = cells.get(place[0] * size + place[1])
+        const what = cell === undefined ? "nothing" : values.map(each => each.tip(each.column[cell])).join(", ")
+        return `${name(place[0])} to ${name(place[1])}: ${what}`
+    }
+    const zoom = (by, middle) => {
+        const centre = middle ?? from.map(each => each + side / 2)
+        side = Math.max(Math.min(Math.round(side * by), size), Math.min(8, size))
+        from = centre.map(each => Math.min(Math.max(Math.round(each - side / 2), 0), size - side))
+        drawn?.draw()
+    }
+    let drawn = null
+    const bar = values.length > 1 ? tabs("what is drawn", values.map(each => each.name), at => { shown = at; drawn?.draw() })
+        : element("div", { class: "tabs" })
+    if (size > 8)
+        for (const [text, by] of [["zoom in", 0.5], ["zoom out", 2], ["whole", Infinity]]) {
+            const button = element("button", { type: "button", text })
+            button.addEventListener("click", () => zoom(by))
+            bar.append(button)
+        }
+    holder.append(bar)
+    drawn = picture(holder, label, width => edge(width) + top + bottom, paint, at, width => [edge(width) / side, edge(width) / side])
+    drawn.canvas.addEventListener("dblclick", event => zoom(0.5, pair(event.offsetX, event.offsetY, drawn.canvas.clientWidth)))
+    drawn.canvas.addEventListener("keydown", event => {
+        const by = { "+": 0.5, "-": 2, 0: Infinity }[event.key]
+        if (by) zoom(by)
+    })
+    return drawn
+}
+
+// Stacked bars: where there are more than pixels, each is the mean of neighbours.
+function stacks(holder, label, parts, names, whole) {
+    const left = 62, bottom = 22
+    const longest = most(whole)
+    const bars = width => {
+        const per = Math.max(Math.ceil(names.length / Math.max(width - left, 1)), 1)
+        return [per, Math.ceil(names.length / per)]
+    }
+    const mean = (column, first, per) => {
+        const some = column.slice(first, first + per)
+        return sum(some) / some.length
+    }
+    const paint = (context, width, height) => {
+        const [per, count] = bars(width), wide = (width - left) / count, tall = height - bottom - 8
+        const ink = context.fillStyle
+        context.textBaseline = "middle"
+        context.textAlign = "right"
+        for (const part of [0, 0.5, 1]) context.fillText(secondsText(longest * part), left - 6, 8 + tall * (1 - part))
+        context.textAlign = "center"
+        for (const tick of ticks(0, names.length - 1, width - left, 90)) {
+            const place = left + (tick + 0.5) * (width - left) / names.length
+            if (place < width - 20) context.fillText(names[tick], place, height - 9)
+        }
+        for (let bar = 0; bar < count; bar += 1) {
+            let below = 0
+            for (const part of parts) {
+                const share = mean(part.seconds, bar * per, per) / longest
+                context.fillStyle = part.colour
+                context.fillRect(left + bar * wide, 8 + tall * (1 - below - share), wide > 4 ? wide - 1 : wide + 0.5, tall * share)
+                below += share
+            }
+        }
+        context.fillStyle = ink
+    }
+    const at = (x, y, width) => {
+        const [per, count] = bars(width), bar = Math.floor((x - left) * count / (width - left))
+        if (bar < 0 || bar >= count) return ""
+        const last = Math.min((bar + 1) * per, names.length) - 1
+        const who = last > bar * per ? `${names[bar * per]} to ${names[last]}, mean` : names[bar * per]
+        const told = parts.map(part => [part, mean(part.seconds, bar * per, per)]).filter(([, seconds]) => seconds > 0)
+        const all = mean(whole, bar * per, per)
+        return [who, ...told.map(([part, seconds]) => `${part.name} ${secondsText(seconds)}, ${percentText(seconds / all)}`)].join("\n")
+    }
+    return picture(holder, label, () => 240, paint, at, width => [Math.max((width - left) / bars(width)[1], 1), 0])
+}
+
+// Rows of what happened over time, the more the stronger; `marks` are moments.
+function strips(holder, label, rows, end) {
+    const high = 20, bottom = 24
+    const left = width => Math.min(width * 0.4, 210)
+    const paint = (context, width, height) => {
+        const ink = context.fillStyle, room = width - left(width)
+        context.textBaseline = "middle"
+        rows.forEach((row, at) => {
+            context.fillStyle = ink
+            context.textAlign = "left"
+            context.fillText(row.name, 0, (at + 0.5) * high, left(width) - 8)
+            for (const piece of row.pieces) {
+                context.globalAlpha = Math.max(piece.share, 0.04)
+                context.fillStyle = row.colour ?? piece.colour
+                context.fillRect(left(width) + piece.begin / end * room, at * high + 1, Math.max((piece.end - piece.begin) / end * room, 1), high - 2)
+            }
+            context.globalAlpha = 1
+            context.fillStyle = ink
+            for (const mark of row.marks ?? []) context.fillRect(left(width) + mark / end * room - 1, at * high + 3, 2, high - 6)
+        })
+        context.textAlign = "center"
+        for (const part of [0, 0.25, 0.5, 0.75, 1])
+            context.fillText(secondsText(end * part), Math.min(left(width) + part * room, width - 24), height - 10)
+    }
+    const at = (x, y, width) => {
+        const row = rows[Math.floor(y / high)], time = (x - left(width)) / (width - left(width)) * end
+        if (!row || time < 0) return row?.name ?? ""
+        return row.pieces.find(piece => piece.begin <= time && time < piece.end)?.text ?? `${row.name}: nothing known`
+    }
+    return picture(holder, label, () => rows.length * high + bottom, paint, at, width => [(width - left(width)) / 40, high])
+}
+
+// Cores in boxes: package, NUMA node, shared caches from the largest, where each says something new.
+function nodeBox(node, kind, open) {
+    const on = kind.pus.map(() => []), anywhere = []
+    node.ranks.forEach((rank, at) => node.cores[at].length ? node.cores[at].forEach(core => on[core].push(rank)) : anywhere.push(rank))
+    const levels = [["package", kind.packages], ["NUMA node", kind.numa_nodes], ...kind.caches.map(each => [each.name, each.of_core]).reverse()]
+        .filter(([, of], at, all) => new Set(of).size > 1 && !all.slice(0, at).some(([, other]) => other.every((each, core) => (each == other[0]) == (of[core] == of[0]) && new Set(other).size == new Set(of).size)))
+    const build = (cores, [level, ...inner]) => {
+        if (!level) return cores.map(core => {
+            const ranks = on[core], pus = kind.pus[core]
+            const interrupts = pus.some(pu => node.interrupt_pus.includes(pu))
+            const text = ranks.length > 2 ? `${ranks.length} ranks` : ranks.join(" ") || "·"
+            return element("span", {
+                class: `core${ranks.length ? " used" : ""}${ranks.length > 1 ? " shared" : ""}${interrupts ? " interrupts" : ""}`, text,
+                "data-tip": `core ${core} (PU ${pus.join(", ")}): ${ranks.length ? `${ranks.length == 1 ? "rank" : "ranks"} ${ranks.join(" ")}` : "no rank"}` +
+                    (interrupts ? "\ntakes the network's interrupts" : ""),
+            })
+        })
+        const groups = new Map()
+        for (const core of cores) groups.set(level[1][core], [...(groups.get(level[1][core]) ?? []), core])
+        return [...groups].map(([id, some]) => element("span", { class: "group" }, element("small", { text: `${level[0]} ${id}` }), ...build(some, inner)))
+    }
+    const made = element("details", { class: "node" })
+    const traffic = `${bytesText(node.inside_bytes)} inside, ${bytesText(node.sent_bytes)} sent, ${bytesText(node.received_bytes)} received`
+    made.append(element("summary", {}, element("b", { text: node.name }), ` ${named(node.ranks.length, "rank")} `, element("small", { text: traffic })))
+    made.addEventListener("toggle", () => {
+        if (!made.open || made.children.length > 1) return
+        made.append(element("div", {}, ...build(kind.pus.map((_, core) => core), levels)))
+        if (anywhere.length) made.append(element("small", { text: `on any core: ${named(anywhere.length, "rank")}, ${anywhere.slice(0, 16).join(" ")}${anywhere.length > 16 ? " ..." : ""}` }))
+        for (const each of node.interfaces)
+            made.append(element("div", {}, element("small", { text: `interface ${each.name}: ${each.rx_bytes == null ? "?" : bytesText(each.rx_bytes)} received, ${each.tx_bytes == null ? "?" : bytesText(each.tx_bytes)} sent` })))
+    })
+    made.open = open
+    return made
+}
+
+function drawMap(holder, report) {
+    const { kinds, placed } = report.map
+    const shown = element("div")
+    const between = each => bytesText(sum(each.nodes.map(node => node.sent_bytes)))
+    const show = at => {
+        const { nodes, links } = placed[at]
+        const few = nodes.length <= 8
+        // Many nodes: those with the most bytes, and any other one by a rank of it.
+        const order = nodes.map((_, at) => at)
+        if (!few) order.sort((a, b) => nodes[b].sent_bytes + nodes[b].received_bytes - nodes[a].sent_bytes - nodes[a].received_bytes || a - b)
+        const boxes = element("div", { class: "nodes" }, ...order.slice(0, 8).map((node, place) => nodeBox(nodes[node], kinds[nodes[node].kind], few || place < 1)))
+        const parts = []
+        if (!few) {
+            const found = element("div", { class: "nodes" })
+            const ask = element("input", { type: "number", min: 0, max: report.program.world_size - 1, size: 6 })
+            ask.addEventListener("change", () => {
+                const node = nodes.find(each => each.ranks.includes(Number(ask.value)))
+                found.replaceChildren(...(ask.value !== "" && node ? [nodeBox(node, kinds[node.kind], true)] : []))
+            })
+            parts.push(element("p", { class: "soft" }, `${nodes.length} nodes; the 8 with the most bytes to and from others. `, element("label", {}, "Node of rank ", ask)), found)
+        }
+        parts.push(boxes)
+        const square = element("div", { class: "picture square" })
+        shown.replaceChildren(...parts, square)
+        if (nodes.length > 1) {
+            square.append(element("p", { class: "soft", text: "Bytes from each node (row) to each other (column)." + (links.left_out ? ` ${links.left_out} pairs with fewer bytes are left out.` : "") }))
+            matrix(square, links, nodes.length, {
+                label: "bytes between nodes", name: (at, short) => short ? `${at}` : nodes[at].name,
+                values: [{ name: "bytes", column: links.bytes, text: bytesText, tip: bytesText }],
+            })
+        }
+    }
+    if (placed.length > 1)
+        holder.append(tabs("placement", placed.map(each => `${each.name}: ${between(each)} between nodes`), show))
+    else show(0)
+    holder.append(shown)
+}
+
+function drawTracks(holder, report, colours) {
+    const { timeline } = report
+    const end = timeline?.edges_s.at(-1) ?? report.elapsed_s
+    const tracks = timeline?.tracks ?? [], highest = {}
+    for (const track of tracks) highest[track.kind] = Math.max(highest[track.kind] ?? 0, most(track.per_s))
+    const hosts = report.program.hosts
+    const rate = (kind, value) => kind == "waiting for a core" ? percentText(value) : `${(kind.startsWith("bytes") ? bytesText : countText)(value)}/s`
+    const rows = tracks.map(track => {
+        const name = (hosts.length > 1 && track.host != null && !track.of.startsWith("rank") ? `${hosts[track.host]} ` : "") + track.of + `, ${track.kind}`
+        return {
+            name, colour: colours[track.kind], marks: track.moves_s,
+            pieces: track.per_s.flatMap((value, at) => value == null ? [] : [{
+                begin: timeline.edges_s[at], end: timeline.edges_s[at + 1], share: value / (highest[track.kind] || 1),
+                text: `${name}: ${rate(track.kind, value)}${track.pu?.[at] != null ? `, on PU ${track.pu[at]}` : ""}`,
+            }]),
+        }
+    })
+    const tuned = new Map()
+    for (const change of report.tuning.filter(each => each.ended_s == null || each.ended_s > 0)) {
+        const begin = Math.max(change.proposed_s, 0)
+        const row = tuned.get(change.host) ?? { name: `tuning ${change.host}`, pieces: [] }
+        row.pieces.push({
+            begin, end: change.ended_s ?? (change.applied_s == null ? begin + end / 100 : end), share: 0.8,
+            colour: colours[change.became] ?? "#999999", text: `${change.became}: ${change.change}${change.why ? `; ${change.why}` : ""}`,
+        })
+        tuned.set(change.host, row)
+    }
+    strips(holder, "what happened over time, by rank, core and interface", [...rows, ...tuned.values()], end)
+}
+
+async function start() {
+    const coded = document.getElementById("numbers").textContent
+    const bytes = Uint8Array.from(atob(coded), each => each.charCodeAt(0))
+    const plain = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"))
+    const report = JSON.parse(await new Response(plain).text())
+    const look = JSON.parse(document.getElementById("look").textContent)
+    const place = name => document.getElementById(name)
+    const { ranks, program } = report
+    if (place("map-picture")) drawMap(place("map-picture"), report)
+    if (place("ranks-picture")) {
+        const parts = look.parts.map(part => ({ ...part, seconds: report.time[`${part.key}_s`] }))
+        const shown = element("div")
+        const byRank = order => () => {
+            shown.replaceChildren()
+            const sorted = column => order ? order.map(at => column[at]) : column
+            stacks(shown, "time by rank", parts.map(each => ({ ...each, seconds: sorted(each.seconds) })), sorted(ranks.rank).map(each => `rank ${each}`), sorted(ranks.time_s))
+        }
+        const byNode = () => {
+            shown.replaceChildren()
+            const counts = program.hosts.map(() => 0)
+            ranks.host.forEach(host => counts[host] += 1)
+            const means = column => {
+                const sums = program.hosts.map(() => 0)
+                column.forEach((value, at) => sums[ranks.host[at]] += value)
+                return sums.map((value, host) => value / (counts[host] || 1))
+            }
+            stacks(shown, "time by node", parts.map(each => ({ ...each, seconds: means(each.seconds) })), program.hosts, means(ranks.time_s))
+        }
+        const computed = report.time.computation_s
+        const worst = ranks.rank.map((_, at) => at).sort((a, b) => computed[a] / ranks.time_s[a] - computed[b] / ranks.time_s[b])
+        const views = [["by rank", byRank()], ["least computation first", byRank(worst)]]
+        // Of many ranks, nodes come first.
+        if (program.hosts.length > 1) views.splice(ranks.rank.length > 512 ? 0 : 1, 0, ["by node, mean", byNode])
+        place("ranks-picture").append(tabs("order", views.map(([name]) => name), at => views[at][1]()), shown)
+    }
+    if (place("matrix-picture")) {
+        const { groups, ranks_per_group: unit } = report.matrix
+        const name = (at, short) => {
+            const first = at * unit, last = Math.min(first + unit, program.world_size) - 1
+            return short ? `${first}` : first == last ? `rank ${first}` : `ranks ${first}-${last}`
+        }
+        const host = new Map(ranks.rank.map((rank, at) => [rank, ranks.host[at]]))
+        const lines = unit > 1 ? [] : ranks.rank.filter(rank => rank > 0 && host.get(rank) != host.get(rank - 1))
+        matrix(place("matrix-picture"), report.matrix, groups, {
+            label: "messages between ranks", name, lines: lines.length < groups / 2 ? lines : [],
+            values: [
+                { name: "bytes", column: report.matrix.bytes, text: bytesText, tip: bytesText },
+                { name: "messages", column: report.matrix.messages, text: countText, tip: each => `${countText(each)} message${each == 1 ? "" : "s"}` },
+            ],
+        })
+    }
+    if (place("over-time-picture"))
+        strips(place("over-time-picture"), "what the ranks used over time", look.over_time.map(row => ({
+            ...row, pieces: row.values.flatMap((value, at) => value == null ? [] : [{
+                begin: row.edges_s[at], end: row.edges_s[at + 1], share: value / (most(row.values) || 1), text: `${row.name}: ${row.texts[at]}`,
+            }]),
+        })), look.over_time[0].edges_s.at(-1))
+    if (place("tracks-picture")) drawTracks(place("tracks-picture"), report, look.tracks)
+    document.documentElement.dataset.drawn = "yes"
+}
+
+// On paper everything is open.
+addEventListener("beforeprint", () => {
+    document.querySelectorAll("details:not([open])").forEach(each => { each.open = true; each.dataset.closed = "" })
+})
+addEventListener("afterprint", () => {
+    document.querySelectorAll("details[data-closed]").forEach(each => { each.open = false; delete each.dataset.closed })
+})
+start()

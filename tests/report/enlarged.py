@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Reports of as many ranks as are asked for, without a run: the numbers are drawn at random, so that none are alike."""
+
+import msgspec
+import numpy as np
+
+from rankwise.report import data
+
+PER_NODE = 64
+
+
+def enlarged(report: data.ReportData, ranks: int) -> data.ReportData:
+    """The report of a small run with other columns by rank, all pairs of groups, and nodes of 64 cores."""
+    chance = np.random.default_rng(0)
+    per_node = min(PER_NODE, ranks // 4)
+    nodes = -(-ranks // per_node)
+    hosts = [f"node{at:05}" for at in range(nodes)]
+    parts = chance.random((6, ranks))
+    whole = parts.sum(axis=0)
+    groups = min(ranks, 256)
+    source, destination = (each.ravel().tolist() for each in np.indices((groups, groups)))
+    kind = data.NodeKind(
+        pus=[[core, core + per_node] for core in range(per_node)],
+        packages=[core * 2 // per_node for core in range(per_node)],
+        numa_nodes=[core * 4 // per_node for core in range(per_node)],
+        caches=[data.CacheLevel("L3", [core * 8 // per_node for core in range(per_node)])],
+    )
+
+    def node(at: int) -> data.MapNode:
+        own = list(range(at * per_node, min((at + 1) * per_node, ranks)))
+        sizes = [int(size) for size in chance.integers(1, 10**9, 5)]
+        return data.MapNode(
+            hosts[at], 0, own, [[each] for each in range(len(own))], *sizes[:3],
+            [data.NodeInterface("eth0", *sizes[3:])], [0],
+        )  # fmt: skip
+
+    def random_like(columns: msgspec.Struct) -> msgspec.Struct:
+        made = {}
+        for name, kind in columns.__annotations__.items():
+            if "list[list" in kind:
+                made[name] = [[1, 2]] * ranks
+            elif "float" in kind:
+                made[name] = chance.random(ranks).tolist()
+            elif "int" in kind:
+                made[name] = chance.integers(0, 10**6, ranks).tolist()
+            else:
+                made[name] = ["0-3" if "str" in kind else False] * ranks
+        return msgspec.structs.replace(columns, **made | {"rank": list(range(ranks))})
+
+    near = [(at, (at + step) % nodes) for at in range(nodes) for step in range(min(nodes, 8))]
+    links = data.NodeLinks(
+        *(list(ends) for ends in zip(*near, strict=True)),
+        *(chance.integers(1, 10**9, len(near)).tolist() for _ in range(2)),
+        left_out=0,
+    )
+    host = [rank // per_node for rank in range(ranks)]
+    return msgspec.structs.replace(
+        report,
+        program=msgspec.structs.replace(report.program, world_size=ranks, hosts=hosts),
+        ranks=msgspec.structs.replace(random_like(report.ranks), host=host, time_s=whole.tolist()),
+        time=data.TimeParts(*(part.tolist() for part in parts), why_not_split=None),
+        matrix=data.CommMatrix(
+            groups, -(-ranks // groups), source, destination,
+            *(chance.integers(1, 10**9, groups**2).tolist() for _ in range(2)),
+        ),
+        map=data.Map([kind], [data.PlacedMap("as it ran", [node(at) for at in range(nodes)], links)]),
+        use=msgspec.structs.replace(report.use, ranks=random_like(report.use.ranks)),
+    )  # fmt: skip

@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The HTML report in a browser: by pointer, by keyboard, on paper, at any number of ranks, wide and narrow."""
+
+import msgspec
+import pytest
+from browser import opened
+from enlarged import enlarged
+
+from rankwise.recording import Recording
+from rankwise.report.build import build
+from rankwise.report.html import render
+from rankwise.report.placements import Asked, asked_placements
+
+EVIL = '<img src=x onerror="document.title=1">'
+TIP = ".tip:not([hidden])"
+
+
+@pytest.fixture
+def report(record):
+    recording = Recording.open(record())
+    return build(recording, asked_placements(recording, Asked(nodes="4x4", node="package:2 l3:2 core:1")))
+
+
+def drawn(shown):
+    shown.page.wait_for_function("document.documentElement.dataset.drawn")
+    return shown.page
+
+
+@pytest.mark.parametrize("width", [1200, 500])
+@pytest.mark.parametrize("ranks", [16, 256, 4096])
+def test_it_is_drawn_without_requests_and_complaints(report, tmp_path, ranks, width):
+    # WHEN the page of many ranks is opened
+    with opened(render(enlarged(report, ranks)), tmp_path, width) as shown:
+        page = drawn(shown)
+        # THEN all is drawn, and nothing is wider than the window
+        assert page.locator("canvas").count() >= 3
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        # AND the pointer shows numbers on each raster
+        for name in ("ranks-picture", "matrix-picture"):
+            page.locator(f"#{name} canvas").hover()
+            assert "rank" in page.locator(TIP).inner_text() or "node" in page.locator(TIP).inner_text()
+        # AND the matrix has many colours
+        colours = page.locator("#matrix-picture canvas").evaluate(
+            "c => new Set(new Uint32Array(c.getContext('2d').getImageData(0, 0, c.width, c.height).data.buffer)).size"
+        )
+        assert colours > 50
+        assert (shown.problems, shown.requests) == ([], [])
+
+
+def test_hovering_says_what_an_efficiency_means(report, tmp_path):
+    with opened(render(report), tmp_path) as shown:
+        page = drawn(shown)
+        page.locator(".factors i").first.hover()
+        assert "of all their time" in page.locator(TIP).inner_text()
+        page.locator(".stack.mean i").first.hover()
+        assert "computation" in page.locator(TIP).inner_text()
+
+
+def test_everything_is_reached_by_keyboard(report, tmp_path):
+    with opened(render(report), tmp_path, color_scheme="light") as shown:
+        page = drawn(shown)
+        background = "getComputedStyle(document.body).backgroundColor"
+        light = page.evaluate(background)
+        # WHEN the first key stops at the switch, and Enter turns it
+        page.keyboard.press("Tab")
+        assert page.evaluate("document.activeElement.id") == "theme"
+        assert page.evaluate("getComputedStyle(document.activeElement).outlineStyle") == "solid"
+        page.keyboard.press("Enter")
+        # THEN the page is dark
+        assert page.evaluate(background) != light
+        # AND Enter opens what is closed
+        closed = page.locator("details:not([open]) > summary").first
+        closed.focus()
+        place = page.evaluate("[...document.querySelectorAll('details')].indexOf(document.activeElement.parentElement)")
+        page.keyboard.press("Enter")
+        assert page.evaluate(f"document.querySelectorAll('details')[{place}].open")
+        # AND arrows go through tabs and over rasters
+        page.locator("#ranks-picture [role=tab]").first.focus()
+        page.keyboard.press("ArrowRight")
+        assert page.locator("#ranks-picture [role=tab]").nth(1).get_attribute("aria-selected") == "true"
+        page.locator("#matrix-picture canvas").focus()
+        page.keyboard.press("ArrowRight")
+        assert "rank" in page.locator(TIP).inner_text()
+        page.keyboard.press("Escape")
+        assert page.locator(TIP).count() == 0
+        # AND there is no stop in what has no focus of its own
+        stops = page.evaluate("document.querySelectorAll('canvas:not([tabindex])').length")
+        assert stops == 0 and shown.problems == []
+
+
+def test_pages_follow_the_systems_colours(report, tmp_path):
+    found = []
+    for scheme in ("light", "dark"):
+        with opened(render(report), tmp_path, color_scheme=scheme) as shown:
+            found.append(drawn(shown).evaluate("getComputedStyle(document.body).backgroundColor"))
+    assert found == ["rgb(255, 255, 255)", "rgb(20, 24, 28)"]
+
+
+def test_placements_are_tabs_of_the_map(report, tmp_path):
+    with opened(render(report), tmp_path) as shown:
+        page = drawn(shown)
+        # GIVEN the map as it ran, with the rank of each core
+        assert page.locator("#map-picture .node").count() == 4
+        assert page.locator("#map-picture .core.used").count() == 16
+        page.locator("#map-picture .core.used").nth(5).hover()
+        assert "rank 5" in page.locator(TIP).inner_text()
+        # WHEN the other placement is chosen
+        page.locator("#map-picture [role=tab]").nth(1).click()
+        # THEN its nodes are shown
+        assert "node0" in page.locator("#map-picture .node").first.inner_text()
+
+
+def test_any_ranks_node_of_many_is_found(report, tmp_path):
+    with opened(render(enlarged(report, 4096)), tmp_path) as shown:
+        page = drawn(shown)
+        page.locator("#map-picture input").fill("4000")
+        page.keyboard.press("Enter")
+        first = page.locator("#map-picture .node").first
+        assert "node00062" in first.inner_text() and first.locator(".core.used").count() == 64
+        assert first.locator(".core.interrupts").count() == 1
+
+
+def test_paper_shows_what_is_closed(report, tmp_path):
+    with opened(render(report), tmp_path) as shown:
+        page = drawn(shown)
+        page.evaluate("addEventListener('beforeprint', () => { window.closed_then = document.querySelectorAll('details:not([open])').length })")
+        closed = page.locator("details:not([open])").count()
+        assert len(page.pdf()) > 20_000
+        assert page.evaluate("window.closed_then") == 0
+        # AND they are as they were afterwards
+        assert page.locator("details:not([open])").count() == closed > 0
+        page.emulate_media(media="print")
+        assert not page.locator("nav").is_visible()
+
+
+def test_names_of_the_recording_stay_text(report, tmp_path):
+    hosts = [EVIL] * len(report.program.hosts)
+    nodes = [msgspec.structs.replace(node, name=EVIL) for node in report.map.placed[0].nodes]
+    placed = [msgspec.structs.replace(report.map.placed[0], name=EVIL, nodes=nodes), *report.map.placed[1:]]
+    evil = msgspec.structs.replace(
+        report,
+        program=msgspec.structs.replace(report.program, name=EVIL, hosts=hosts),
+        map=msgspec.structs.replace(report.map, placed=placed),
+    )
+    with opened(render(evil), tmp_path) as shown:
+        page = drawn(shown)
+        assert page.title() != "1" and page.locator("img").count() == 0
+        assert (shown.problems, shown.requests) == ([], [])
