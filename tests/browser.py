@@ -48,16 +48,14 @@ def opened(text: str, directory: Path, width: int = 1200, **context: Any) -> Ite
         chromium = playwright.chromium.launch(executable_path=browser, args=["--no-sandbox"], timeout=120_000)
         try:
             page = chromium.new_context(viewport={"width": width, "height": 900}, **context).new_page()
-            page.set_default_timeout(120_000)
+            page.set_default_timeout(60_000)
             found = Opened(page)
             page.on("pageerror", lambda error: found.problems.append(str(error)))
             page.on(
                 "console",
                 lambda said: said.type in ("error", "warning") and found.problems.append(said.text),
             )
-            page.on(
-                "request", lambda asked: asked.url == path.as_uri() or found.requests.append(asked.url)
-            )
+            page.on("request", lambda asked: asked.url == path.as_uri() or found.requests.append(asked.url))
             page.goto(path.as_uri())
             yield found
         finally:

@@ -2,6 +2,7 @@
 """The HTML report: one offline file, escaped, the same first screen for all recordings."""
 
 import base64
+import html
 import json
 import zlib
 from html.parser import HTMLParser
@@ -10,6 +11,7 @@ import msgspec
 import pytest
 from enlarged import enlarged
 
+from rankwise.findings.finding import Finding
 from rankwise.recording import Recording
 from rankwise.report.build import build
 from rankwise.report.data import to_dict
@@ -87,7 +89,9 @@ def test_the_page_is_small(report, ranks):
 def test_the_first_screen_is_the_same_for_all_recordings(report, record):
     # GIVEN runs with and without times, places and a regular end
     broken = build(Recording.open(record(name="b.rw", broken=True)))
-    untimed = msgspec.structs.replace(report, time=None, efficiency=None, map=msgspec.structs.replace(report.map, placed=[]))
+    untimed = msgspec.structs.replace(
+        report, time=None, efficiency=None, map=msgspec.structs.replace(report.map, placed=[])
+    )
     for each in (report, broken, untimed):
         page = Page(render(each))
         headings = [attributes.get("id") for tag, attributes in page.elements if tag == "h2"]
@@ -95,8 +99,29 @@ def test_the_first_screen_is_the_same_for_all_recordings(report, record):
         assert headings[: len(FIRST)] == FIRST
 
 
-def test_a_finding_says_what_it_costs_and_the_command(report):
-    assert report.findings
-    text = render(report)
-    for finding in report.findings:
-        assert (finding.command or f"rankwise explain {finding.name}") in text.replace("&#39;", "'").replace("&#34;", '"')
+def test_a_finding_says_what_it_costs_and_what_shows_it(report):
+    # GIVEN more findings than the first screen shows, some with a command
+    findings = [
+        Finding(
+            "late-sender",
+            f"rank {at} <waits>",
+            ["so"],
+            [at],
+            0.5,
+            "that",
+            "this",
+            f"do 'it' {at}" if at else None,
+            "high",
+            "that",
+        )  # fmt: skip
+        for at in range(6)
+    ]
+    text = html.unescape(render(msgspec.structs.replace(report, findings=findings)))
+    # THEN each has its sentence, its cost and a command
+    for at in range(6):
+        assert (
+            f"Rank {at} <waits>: " in text
+            and (f"do 'it' {at}" if at else "rankwise explain late-sender") in text
+        )
+    assert text.count("mending it saves about 500 ms") == 6
+    assert "2 more findings" in text

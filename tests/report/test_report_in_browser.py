@@ -71,7 +71,9 @@ def test_everything_is_reached_by_keyboard(report, tmp_path):
         # AND Enter opens what is closed
         closed = page.locator("details:not([open]) > summary").first
         closed.focus()
-        place = page.evaluate("[...document.querySelectorAll('details')].indexOf(document.activeElement.parentElement)")
+        place = page.evaluate(
+            "[...document.querySelectorAll('details')].indexOf(document.activeElement.parentElement)"
+        )
         page.keyboard.press("Enter")
         assert page.evaluate(f"document.querySelectorAll('details')[{place}].open")
         # AND arrows go through tabs and over rasters
@@ -123,7 +125,10 @@ def test_any_ranks_node_of_many_is_found(report, tmp_path):
 def test_paper_shows_what_is_closed(report, tmp_path):
     with opened(render(report), tmp_path) as shown:
         page = drawn(shown)
-        page.evaluate("addEventListener('beforeprint', () => { window.closed_then = document.querySelectorAll('details:not([open])').length })")
+        page.evaluate(
+            "addEventListener('beforeprint', () => {"
+            " window.closed_then = document.querySelectorAll('details:not([open])').length })"
+        )
         closed = page.locator("details:not([open])").count()
         assert len(page.pdf()) > 20_000
         assert page.evaluate("window.closed_then") == 0

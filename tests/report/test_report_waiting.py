@@ -43,6 +43,45 @@ def test_every_view_says_what_was_waiting_and_how_far_the_clocks_are_known(tmp_p
     assert data.to_dict(report)["waiting"]["calls"][0]["most_rank"] == 0
 
 
+def test_a_ranks_time_is_in_parts_that_make_the_whole(tmp_path):
+    # GIVEN the same calls, in a run of 1 s
+    ranks = two_ranks()
+    for rank, send_us, receive_us in ((ranks[0], 2, 100), (ranks[1], 1, 35)):
+        rank.count("MPI_Send", send_us * US)
+        rank.count("MPI_Recv", receive_us * US)
+    report = build.build(Recording.open(write_recording(tmp_path, ranks)))
+    # THEN waiting and transfer are those of the receives, and the sends are other MPI
+    time = report.time
+    assert time.why_not_split is None
+    assert time.waiting_s == pytest.approx([95e-6, 30e-6])
+    assert time.transfer_s == pytest.approx([5e-6, 5e-6])
+    assert time.other_mpi_s == pytest.approx([2e-6, 1e-6])
+    assert time.computation_s == pytest.approx([1 - 102e-6, 1 - 36e-6])
+    columns = (
+        time.computation_s,
+        time.core_s,
+        time.waiting_s,
+        time.transfer_s,
+        time.other_mpi_s,
+        time.unattributed_s,
+    )
+    assert [sum(parts) for parts in zip(*columns, strict=True)] == pytest.approx(report.ranks.time_s)
+
+
+def test_waiting_for_a_core_is_taken_off_all_time_in_mpi_alike(tmp_path):
+    # GIVEN rank 1 in MPI for 80 of 100 ms, 20 of them in a receive that it waited in for 10; 40 ms without a core
+    ranks = [Rank(me, 2, flags=FINALIZED | TRACED, run_ns=100_000 * US) for me in range(2)]
+    ranks[0].event("MPI_Send", 30_000 * US, 0, u(0) + z(1) + z(0) + u(8))
+    ranks[1].event("MPI_Recv", 20_000 * US, 20_000 * US, u(0) + z(0) + z(0) + z(0) + z(0) + u(8))
+    ranks[1].count("MPI_Recv", 20_000 * US)
+    ranks[1].count("MPI_Send", 60_000 * US)
+    ranks[1].runqueue_wait_ns = 40_000 * US
+    time = build.build(Recording.open(write_recording(tmp_path, ranks))).time
+    # THEN half of all that was in MPI at least: a quarter of it in the receive, half of that waiting
+    assert (time.core_s[1], time.unattributed_s[1]) == pytest.approx((40e-3, 20e-3))
+    assert (time.waiting_s[1], time.transfer_s[1], time.other_mpi_s[1]) == pytest.approx((5e-3, 5e-3, 30e-3))
+
+
 def test_a_trace_that_cannot_tell_says_why_and_what_to_do(tmp_path):
     report = build.build(Recording.open(write_recording(tmp_path, two_ranks(CUT))))
     assert report.waiting.calls == []

@@ -18,9 +18,7 @@ from rankwise.report.use_data import Use
 _MOST_LINKS = 20_000
 
 
-def node_map(
-    placements: Sequence[Placed], messages: CommMatrix, use: Use, recording: Recording
-) -> data.Map:
+def node_map(placements: Sequence[Placed], messages: CommMatrix, use: Use, recording: Recording) -> data.Map:
     """The nodes under each placement.
 
     Args:
@@ -95,8 +93,6 @@ def _placed(
             )
         )
     most = np.sort(np.argsort(-size, kind="stable")[:_MOST_LINKS])
-    links = data.NodeLinks(
-        *(column[most].tolist() for column in (source, destination, *sums)),
-        left_out=len(pairs) - len(most),
-    )
+    columns = np.stack([source, destination, *sums])[:, most]
+    links = data.NodeLinks(*columns.tolist(), len(pairs) - len(most))
     return data.PlacedMap(placed.name, nodes, links)

@@ -115,7 +115,7 @@ def time_parts(recording: Recording, parts: list[CoreParts], told: ToldApart | N
             columns[2, at] += waiting_s * scale
             columns[3, at] += (call_s - waiting_s) * scale
         columns[4] = np.maximum(columns[4] - columns[2] - columns[3], 0.0)
-    return data.TimeParts(*(column.tolist() for column in columns), why_not_split=why_not)
+    return data.TimeParts(*columns.tolist(), why_not)
 
 
 def _call(row: dict[str, Any]) -> data.WaitingCall:

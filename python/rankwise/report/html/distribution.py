@@ -20,7 +20,10 @@ Bar = tuple[str, list[Piece], str]
 
 def bars(placed: PlacedDistribution) -> list[tuple[str, list[Bar]]]:
     """Of `messages` and `bytes`, how they are distributed."""
-    return [("messages", _bars(placed, "messages", "message_share")), ("bytes", _bars(placed, "bytes", "byte_share"))]
+    return [
+        ("messages", _bars(placed, "messages", "message_share")),
+        ("bytes", _bars(placed, "bytes", "byte_share")),
+    ]
 
 
 def legend(placed: PlacedDistribution) -> list[tuple[str, str]]:
@@ -42,7 +45,9 @@ def _bars(placed: PlacedDistribution, what: str, key: str) -> list[Bar]:
     for part in (distribution.total, *distribution.ranges):
         if getattr(part, what):
             shares = {share.channel: getattr(share, key) or 0.0 for share in part.channels}
-            found.append((range_text(part), _pieces(placed, range_text(part), shares), percent(getattr(part, key))))
+            found.append(
+                (range_text(part), _pieces(placed, range_text(part), shares), percent(getattr(part, key)))
+            )
     return found
 
 

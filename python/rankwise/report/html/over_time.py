@@ -67,7 +67,9 @@ def tracks_legend(report: ReportData) -> list[tuple[str, str]]:
     ]
     # What ended before MPI_Init has no place here.
     became = {each.became for each in report.tuning if each.ended_s is None or each.ended_s > 0}
-    found += [(f"change of `rankwise tune`, {word}", TRACKS[word]) for word in ("kept", "undone") if word in became]
+    found += [
+        (f"change of `rankwise tune`, {word}", TRACKS[word]) for word in ("kept", "undone") if word in became
+    ]
     if became - {"kept", "undone"}:
         found.append(("change of `rankwise tune`, not tried", GREY))
     if any(track.moves_s for track in tracks):

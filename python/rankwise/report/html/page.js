@@ -152,11 +152,11 @@ const SHADES = Array.from({ length: 256 }, (_, at) => {
 })
 
 // A square of pairs: colour is the logarithm of the value. A pixel of several pairs has the colour of the most.
-function matrix(holder, pairs, size, { label, name, values, lines = [] }) {
+function matrix(holder, pairs, size, { label, name, values, lines = [], widest = 660 }) {
     let shown = 0, from = [0, 0], side = size
     const left = 46, top = 22, bottom = 40
     const cells = new Map(pairs.source.map((row, at) => [row * size + pairs.destination[at], at]))
-    const edge = width => Math.min(width - left - 4, 660)
+    const edge = width => Math.min(width - left - 4, widest)
     const paint = (context, width) => {
         const room = Math.floor(edge(width)), cell = room / side, ink = context.fillStyle
         const { column, text } = values[shown]
@@ -326,8 +326,9 @@ function strips(holder, label, rows, end) {
 function nodeBox(node, kind, open) {
     const on = kind.pus.map(() => []), anywhere = []
     node.ranks.forEach((rank, at) => node.cores[at].length ? node.cores[at].forEach(core => on[core].push(rank)) : anywhere.push(rank))
+    const grouping = of => of.map(each => of.indexOf(each)).join()
     const levels = [["package", kind.packages], ["NUMA node", kind.numa_nodes], ...kind.caches.map(each => [each.name, each.of_core]).reverse()]
-        .filter(([, of], at, all) => new Set(of).size > 1 && !all.slice(0, at).some(([, other]) => other.every((each, core) => (each == other[0]) == (of[core] == of[0]) && new Set(other).size == new Set(of).size)))
+        .filter(([, of], at, all) => new Set(of).size > 1 && !all.slice(0, at).some(([, other]) => grouping(other) == grouping(of)))
     const build = (cores, [level, ...inner]) => {
         if (!level) return cores.map(core => {
             const ranks = on[core], pus = kind.pus[core]
@@ -364,10 +365,12 @@ function drawMap(holder, report) {
     const show = at => {
         const { nodes, links } = placed[at]
         const few = nodes.length <= 8
+        // So many cores are looked at without scrolling.
+        const allOpen = few && sum(nodes.map(node => kinds[node.kind].pus.length)) <= 64
         // Many nodes: those with the most bytes, and any other one by a rank of it.
         const order = nodes.map((_, at) => at)
         if (!few) order.sort((a, b) => nodes[b].sent_bytes + nodes[b].received_bytes - nodes[a].sent_bytes - nodes[a].received_bytes || a - b)
-        const boxes = element("div", { class: "nodes" }, ...order.slice(0, 8).map((node, place) => nodeBox(nodes[node], kinds[nodes[node].kind], few || place < 1)))
+        const boxes = element("div", { class: "nodes" }, ...order.slice(0, 8).map((node, place) => nodeBox(nodes[node], kinds[nodes[node].kind], allOpen || place < 1)))
         const parts = []
         if (!few) {
             const found = element("div", { class: "nodes" })
@@ -378,13 +381,12 @@ function drawMap(holder, report) {
             })
             parts.push(element("p", { class: "soft" }, `${nodes.length} nodes; the 8 with the most bytes to and from others. `, element("label", {}, "Node of rank ", ask)), found)
         }
-        parts.push(boxes)
-        const square = element("div", { class: "picture square" })
-        shown.replaceChildren(...parts, square)
+        const square = element("div", { class: "picture" })
+        shown.replaceChildren(...parts, element("div", { class: "map" }, boxes, ...(nodes.length > 1 ? [square] : [])))
         if (nodes.length > 1) {
             square.append(element("p", { class: "soft", text: "Bytes from each node (row) to each other (column)." + (links.left_out ? ` ${links.left_out} pairs with fewer bytes are left out.` : "") }))
             matrix(square, links, nodes.length, {
-                label: "bytes between nodes", name: (at, short) => short ? `${at}` : nodes[at].name,
+                label: "bytes between nodes", name: (at, short) => short && nodes[at].name.length > 6 ? `${at}` : nodes[at].name, widest: 300,
                 values: [{ name: "bytes", column: links.bytes, text: bytesText, tip: bytesText }],
             })
         }
@@ -488,7 +490,11 @@ async function start() {
 
 // On paper everything is open.
 addEventListener("beforeprint", () => {
-    document.querySelectorAll("details:not([open])").forEach(each => { each.open = true; each.dataset.closed = "" })
+    document.querySelectorAll("details:not([open])").forEach(each => {
+        each.open = true
+        each.dataset.closed = ""
+        each.dispatchEvent(new Event("toggle"))
+    })
 })
 addEventListener("afterprint", () => {
     document.querySelectorAll("details[data-closed]").forEach(each => { each.open = false; delete each.dataset.closed })
