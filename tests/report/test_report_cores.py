@@ -44,16 +44,19 @@ def test_waiting_for_a_core_is_neither_in_mpi_nor_computing(tmp_path):
     assert text.startswith("app on 2 ranks, 1 s; 90 % of it waiting for a core, 8-10 % in MPI\n")
     assert "Waiting for a core by rank: mean 90.0 %" in text and "8-10 %" in text
     page = render_html(report)
-    assert "<b>90.0 %</b><span>of the ranks' time waiting for a core</span>" in page
-    assert "<b>8-10 %</b><span>of their time in MPI</span>" in page
-    for view in (text, page):
-        assert "known of each rank and not of each call" in " ".join(view.split())
+    assert (
+        ">waiting for a core 90.0 %<" in page
+        and ">MPI 8.0 %<" in page
+        and ">MPI or computation 2.0 %<" in page
+    )
+    assert "known of each rank and not of each call" in " ".join(text.split())
+    assert "known of ranks and not of calls" in page
 
 
 def test_ranks_that_had_their_cores_are_shown_as_before(tmp_path):
     report = report_of(tmp_path, 0)
     assert (report.summary.runqueue_wait_share, report.summary.mpi_on_core_share) == pytest.approx((0, 0.98))
-    for view in (render_text(report), render_html(report)):
+    for view in (render_text(report), render_html(report).partition("<script")[0]):
         assert "waiting for a core" not in view.lower()
     assert "; 98 % of it in MPI" in render_text(report)
 

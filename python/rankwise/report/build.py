@@ -23,7 +23,6 @@ from rankwise.recording.ending import brief
 from rankwise.report import data
 from rankwise.report.call_sites import call_sites
 from rankwise.report.collectives import collectives
-from rankwise.report.cores import CoreParts, core_parts
 from rankwise.report.gaps import gaps, notes
 from rankwise.report.map import node_map
 from rankwise.report.matrix import comm_matrix
@@ -31,7 +30,7 @@ from rankwise.report.network import network
 from rankwise.report.placements import Placed, recorded_placement
 from rankwise.report.tuning import tuning
 from rankwise.report.use import use
-from rankwise.report.waiting import time_parts, told_apart, waiting
+from rankwise.report.waiting import CoreParts, core_parts, split_waits, time_parts, waiting
 
 # A rank's time is from the end of the first to the start of the last.
 _OUTSIDE = ("MPI_Init", "MPI_Init_thread", "MPI_Session_init", "MPI_Session_finalize", "MPI_Finalize")
@@ -61,7 +60,7 @@ def build(
     evidence = Evidence(recording, on_machine)
     findings, not_looked_for = findings_of(evidence)
     tuned, tuning_unknown = tuning(recording)
-    told = told_apart(recording)
+    split = split_waits(recording)
     used = use(recording)
     placed = ([ran] if ran else []) + list(asked)
     return data.ReportData(
@@ -76,12 +75,12 @@ def build(
         transfer_split=transfer_split(on_machine) if on_machine else None,
         gaps=gaps(recording),
         ranks=_ranks(recording, parts),
-        time=time_parts(recording, parts, told),
+        time=time_parts(recording, parts, split),
         map=node_map(placed, columns, used, recording),
         calls=_calls(recording.calls, time_s, _total(ranks["mpi_s"])),
         call_sites=call_sites(recording, time_s, _OUTSIDE),
         collectives=collectives(recording, time_s),
-        waiting=waiting(told),
+        waiting=waiting(split),
         use=used,
         network=network(recording),
         matrix=comm_matrix(columns, recording.world_size),

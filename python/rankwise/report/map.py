@@ -93,6 +93,6 @@ def _placed(
             )
         )
     most = np.sort(np.argsort(-size, kind="stable")[:_MOST_LINKS])
-    columns = np.stack([source, destination, *sums])[:, most]
-    links = data.NodeLinks(*columns.tolist(), len(pairs) - len(most))
+    ends = source[most].tolist(), destination[most].tolist()
+    links = data.NodeLinks(*ends, sums[0][most].tolist(), sums[1][most].tolist(), len(pairs) - len(most))
     return data.PlacedMap(placed.name, nodes, links)

@@ -87,7 +87,7 @@ def render(report: ReportData) -> str:
                 for part in time_words.parts(report)
             ],
             "over_time": over_time.used(report),
-            "tracks": over_time.TRACKS,
+            "tracks": over_time.track_colours(report),
         },
     }
     sections = environment.get_template("sections.html.jinja").render(given)

@@ -18,7 +18,7 @@ _USED = {
     "system time": GREEN,
     "run-queue wait": PINK,
 }
-TRACKS = {
+_TRACKS = {
     "waiting for a core": PINK,
     "interrupts": SKY,
     "NET_RX": GREY,
@@ -54,6 +54,13 @@ def used_legend(report: ReportData) -> list[tuple[str, str]]:
     ]
 
 
+def track_colours(report: ReportData) -> dict[str, str]:
+    """By kind of track and by what became of a change, of those that there are."""
+    kinds = {track.kind for track in (report.use.timeline.tracks if report.use.timeline else ())}
+    kinds |= {change.became for change in report.tuning}
+    return {kind: colour for kind, colour in _TRACKS.items() if kind in kinds}
+
+
 def tracks_legend(report: ReportData) -> list[tuple[str, str]]:
     """Label and colour of each kind of track, likewise; empty where nothing is known over time."""
     tracks = report.use.timeline.tracks if report.use.timeline else []
@@ -62,13 +69,13 @@ def tracks_legend(report: ReportData) -> list[tuple[str, str]]:
         most[track.kind] = max([most.get(track.kind, 0.0), *(value or 0.0 for value in track.per_s)])
     found = [
         (f"{kind}, at most {use_words.track_rate_text(kind, most[kind])}", colour)
-        for kind, colour in TRACKS.items()
+        for kind, colour in _TRACKS.items()
         if most.get(kind, 0) > 0
     ]
     # What ended before MPI_Init has no place here.
     became = {each.became for each in report.tuning if each.ended_s is None or each.ended_s > 0}
     found += [
-        (f"change of `rankwise tune`, {word}", TRACKS[word]) for word in ("kept", "undone") if word in became
+        (f"change of `rankwise tune`, {word}", _TRACKS[word]) for word in ("kept", "undone") if word in became
     ]
     if became - {"kept", "undone"}:
         found.append(("change of `rankwise tune`, not tried", GREY))

@@ -196,7 +196,7 @@ function matrix(holder, pairs, size, { label, name, values, lines = [], widest =
                     : (context.moveTo(left, top + place), context.lineTo(left + room, top + place))
                 context.stroke()
             }
-        const wide = Math.min(room, 200)
+        const wide = Math.min(room - 140, 200)
         for (let at = 0; at < wide; at += 1) {
             context.fillStyle = `rgb(${SHADES[Math.round(255 * at / wide)]})`
             context.fillRect(left + 70 + at, top + room + 14, 1.5, 10)
