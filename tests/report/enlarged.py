@@ -10,15 +10,16 @@ PER_NODE = 64
 
 
 def enlarged(report: data.ReportData, ranks: int) -> data.ReportData:
-    """The report of a small run with other columns by rank, all pairs of groups, and nodes of 64 cores."""
+    """The report of a small run with other columns by rank, other pairs, and nodes of 64 cores."""
     chance = np.random.default_rng(0)
     per_node = min(PER_NODE, ranks // 4)
     nodes = -(-ranks // per_node)
     hosts = [f"node{at:05}" for at in range(nodes)]
     parts = chance.random((6, ranks))
     whole = parts.sum(axis=0)
-    groups = min(ranks, 256)
-    source, destination = (each.ravel().tolist() for each in np.indices((groups, groups)))
+    # Few ranks send to all, many to six others: each is about the most pairs that a page has.
+    source, step = (each.ravel() for each in np.indices((ranks, ranks if ranks <= 256 else 6)))
+    destination = (source + step * (ranks // step.max())) % ranks
     kind = data.NodeKind(
         pus=[[core, core + per_node] for core in range(per_node)],
         packages=[core * 2 // per_node for core in range(per_node)],
@@ -60,8 +61,8 @@ def enlarged(report: data.ReportData, ranks: int) -> data.ReportData:
         ranks=msgspec.structs.replace(random_like(report.ranks), host=host, time_s=whole.tolist()),
         time=data.TimeParts(*(part.tolist() for part in parts), why_not_split=None),
         matrix=data.CommMatrix(
-            groups, -(-ranks // groups), source, destination,
-            *(chance.integers(1, 10**9, groups**2).tolist() for _ in range(2)),
+            ranks, 1, source.tolist(), destination.tolist(),
+            *(chance.integers(1, 10**9, len(source)).tolist() for _ in range(2)),
         ),
         map=data.Map([kind], [data.PlacedMap("as it ran", [node(at) for at in range(nodes)], links)]),
         use=msgspec.structs.replace(report.use, ranks=random_like(report.use.ranks)),

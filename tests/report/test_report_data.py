@@ -16,7 +16,7 @@ from rankwise.recording import Recording
 from rankwise.report import data
 from rankwise.report.build import build
 from rankwise.report.html import render as render_html
-from rankwise.report.matrix import coarser, comm_matrix
+from rankwise.report.matrix import coarser, comm_matrix, detailed
 from rankwise.report.placements import Asked, asked_placements
 from rankwise.report.text import distribution, render
 from rankwise.report.text.matrix import digit
@@ -212,6 +212,12 @@ def test_many_ranks_are_aggregated(record):
     matrix = comm_matrix(CommMatrix(rank, (rank + 1) % 1000, ones, ones, ones), 1000)
     assert (matrix.groups, matrix.ranks_per_group) == (250, 4)
     assert sum(matrix.messages) == 1000
+    # AND few pairs of many ranks are not
+    whole = detailed(CommMatrix(rank, (rank + 1) % 1000, ones, ones, ones), 1000)
+    assert (whole.groups, whole.ranks_per_group, len(whole.source)) == (1000, 1, 1000)
+    source, step = (each.ravel() for each in np.indices((1000, 66)))
+    many = np.ones(len(source), dtype=np.int64)
+    assert detailed(CommMatrix(source, (source + step) % 1000, many, many, many), 1000).ranks_per_group == 4
 
 
 def test_the_widest_distribution_is_not_cut():

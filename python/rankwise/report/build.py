@@ -25,7 +25,7 @@ from rankwise.report.call_sites import call_sites
 from rankwise.report.collectives import collectives
 from rankwise.report.gaps import gaps, notes
 from rankwise.report.map import node_map
-from rankwise.report.matrix import comm_matrix
+from rankwise.report.matrix import detailed
 from rankwise.report.network import network
 from rankwise.report.placements import Placed, recorded_placement
 from rankwise.report.tuning import tuning
@@ -83,7 +83,7 @@ def build(
         waiting=waiting(split),
         use=used,
         network=network(recording),
-        matrix=comm_matrix(columns, recording.world_size),
+        matrix=detailed(columns, recording.world_size),
         pattern=pattern_of_recording(recording),
         distributions=[_placed(each, columns, ranges) for each in placed],
         notes=notes(recording, _part_share(parts, "wait_s", time_s)) + tuning_unknown,

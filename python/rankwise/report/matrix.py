@@ -12,21 +12,32 @@ MOST_GROUPS = 256
 
 
 def comm_matrix(messages: CommMatrix, ranks: int, most_groups: int = MOST_GROUPS) -> data.CommMatrix:
-    """Messages between groups of consecutive ranks; groups are single ranks if there are at most `most_groups`."""
-    per_group = max(1, -(-ranks // most_groups))
+    """Messages between groups of consecutive ranks, `most_groups` at most."""
+    return _grouped(messages, ranks, max(1, -(-ranks // most_groups)))
+
+
+def detailed(messages: CommMatrix, ranks: int) -> data.CommMatrix:
+    """Messages between single ranks, if no more pairs have some than a matrix of `MOST_GROUPS` can have."""
+    pairs = np.unique(messages.source * ranks + messages.destination)
+    few = len(pairs) <= MOST_GROUPS**2
+    return _grouped(messages, ranks, 1) if few else comm_matrix(messages, ranks)
+
+
+def _grouped(messages: CommMatrix, ranks: int, per_group: int) -> data.CommMatrix:
     groups = -(-ranks // per_group)
     known = messages.destination >= 0
     cell = messages.source[known] // per_group * groups + messages.destination[known] // per_group
-    counts = np.bincount(cell, weights=messages.messages[known], minlength=groups * groups)
-    volumes = np.bincount(cell, weights=messages.bytes[known], minlength=groups * groups)
-    used = np.flatnonzero(counts)
+    used, of_cell = np.unique(cell, return_inverse=True)
+    counts = np.bincount(of_cell, weights=messages.messages[known], minlength=len(used))
+    volumes = np.bincount(of_cell, weights=messages.bytes[known], minlength=len(used))
+    some = counts > 0
     return data.CommMatrix(
         groups=groups,
         ranks_per_group=per_group,
-        source=(used // groups).tolist(),
-        destination=(used % groups).tolist(),
-        messages=counts[used].astype(np.int64).tolist(),
-        bytes=volumes[used].astype(np.int64).tolist(),
+        source=(used[some] // groups).tolist(),
+        destination=(used[some] % groups).tolist(),
+        messages=counts[some].astype(np.int64).tolist(),
+        bytes=volumes[some].astype(np.int64).tolist(),
     )
 
 
