@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "tune/page.h"
 
+#include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "process/ticks.h"
@@ -56,6 +60,25 @@ static void complain(int rank, const char *why) {
         dprintf(STDERR_FILENO, "rankwise: the tuner does not see the ranks: %s `%s`\n", why, path);
 }
 
+/* Pages of processes that have ended without MPI_Finalize, and of what this process was before it executed
+ * another program: nobody else removes them. */
+static void remove_left_pages(int folder) {
+    const int again = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *const listing = again < 0 ? NULL : fdopendir(again);
+    const struct dirent *entry;
+    while (listing && (entry = readdir(listing))) {
+        int rank = 0, process = 0, end = 0;
+        if (sscanf(entry->d_name, "%d.%d.page%n", &rank, &process, &end) == 2 && end > 0 &&
+            !entry->d_name[end] && process > 0 &&
+            (process == getpid() || (kill(process, 0) != 0 && errno == ESRCH)))
+            unlinkat(folder, entry->d_name, 0);
+    }
+    if (listing)
+        closedir(listing);
+    else if (again >= 0)
+        close(again);
+}
+
 /* The child of a fork has the page, and is not the rank. */
 static void leave_page(void) {
     rw_page = NULL;
@@ -77,7 +100,18 @@ void rw_page_open(void) {
         return complain(rank, "the path is too long:");
     if (rw_node_join(directory) != 0)
         return complain(rank, "there is no way to create");
-    const int file = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    struct stat status;
+    const int folder = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (folder < 0 || fstat(folder, &status) != 0 || status.st_uid != geteuid() ||
+        (status.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
+        if (folder >= 0)
+            close(folder);
+        return complain(rank, "the directory is not there, or others may write in it:");
+    }
+    remove_left_pages(folder);
+    const char *const name = path + strlen(directory) + 1;
+    const int file = openat(folder, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    close(folder);
     if (file < 0)
         return complain(rank, "there is no way to create");
     /* A store into a page that the file system has no room for would end the program. */

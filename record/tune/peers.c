@@ -6,17 +6,20 @@
 
 #include "tune/page.h"
 
-#define KEPT 256u   /* entries of a table here, by hash; a later one takes an earlier one's place */
+#define SETS 128u   /* of world ranks, by hash */
+#define WAYS 4u     /* a set's; the last one that was asked for comes first, the first one that was goes */
+#define SIZES 4u    /* datatypes whose sizes are kept */
 #define PLACES 128u /* where an entry of the page is looked for, by rank */
 #define REQUESTS 1024u
 #define REQUESTS_LOOKED_AT 16u
 
 static int lock;
 
-static struct {
+struct translation {
     MPI_Comm comm;
-    int destination, world; /* world rank + 1; 0: the entry is free */
-} world_ranks[KEPT];
+    int destination, world; /* world rank + 2; 1: nobody of this world; 0: the entry is free */
+};
+static struct translation world_ranks[SETS][WAYS];
 
 static struct {
     MPI_Request request;
@@ -25,8 +28,11 @@ static struct {
 } persistent[REQUESTS];
 
 static uint8_t entries[PLACES]; /* of the page, + 1; 0: free */
-static MPI_Datatype last_type;
-static int64_t last_size = -1;
+static struct {
+    MPI_Datatype type;
+    int known;
+    int64_t size;
+} sizes[SIZES];
 
 static void enter(void) {
     if (RW_UNLIKELY(rw_tune_multiple))
@@ -44,13 +50,17 @@ static unsigned hash(uint64_t value) {
 }
 
 static int64_t size_of(MPI_Datatype type) {
-    if (last_size >= 0 && type == last_type)
-        return last_size;
+    static unsigned next;
+    for (unsigned at = 0; at < SIZES; at++)
+        if (sizes[at].known && sizes[at].type == type)
+            return sizes[at].size;
     int size = 0;
     RW_PMPI_CALL(Type_size, MPI_Datatype, int *)(type, &size);
-    last_type = type;
-    last_size = size > 0 ? size : 0; /* undefined: beyond an int */
-    return last_size;
+    const unsigned at = next++ % SIZES;
+    sizes[at].type = type;
+    sizes[at].known = 1;
+    sizes[at].size = size > 0 ? size : 0; /* undefined: beyond an int */
+    return sizes[at].size;
 }
 
 /* A local question to the library (MPI 4.1, 7.3.1). */
@@ -76,14 +86,18 @@ static int world_rank(int destination, MPI_Comm comm) {
         return -1;
     if (comm == MPI_COMM_WORLD)
         return destination < rw_page->ranks ? destination : -1;
-    const unsigned at = hash((uint64_t)(uintptr_t)comm * 31 + (uint64_t)destination) % KEPT;
-    if (!world_ranks[at].world || world_ranks[at].comm != comm ||
-        world_ranks[at].destination != destination) {
-        world_ranks[at].comm = comm;
-        world_ranks[at].destination = destination;
-        world_ranks[at].world = look_up(destination, comm) + 1;
+    struct translation *const set =
+        world_ranks[hash((uint64_t)(uintptr_t)comm * 31 + (uint64_t)destination) % SETS];
+    unsigned way = 0;
+    while (way < WAYS && !(set[way].comm == comm && set[way].destination == destination && set[way].world))
+        way++;
+    if (way > 0) {
+        const struct translation found =
+            way < WAYS ? set[way] : (struct translation){comm, destination, look_up(destination, comm) + 2};
+        memmove(set + 1, set, (way < WAYS ? way : WAYS - 1) * sizeof *set);
+        set[0] = found;
     }
-    return world_ranks[at].world - 1;
+    return set[0].world - 2;
 }
 
 /* The entry of a rank; NULL if there are no more. */
@@ -163,9 +177,19 @@ void rw_tune_count_started(MPI_Request request) {
     leave();
 }
 
-void rw_tune_forget_handles(void) {
+void rw_tune_forget_communicator(MPI_Comm comm) {
     enter();
-    memset(world_ranks, 0, sizeof world_ranks);
-    last_size = -1;
+    for (unsigned set = 0; set < SETS; set++)
+        for (unsigned way = 0; way < WAYS; way++)
+            if (world_ranks[set][way].comm == comm)
+                world_ranks[set][way].world = 0;
+    leave();
+}
+
+void rw_tune_forget_type(MPI_Datatype type) {
+    enter();
+    for (unsigned at = 0; at < SIZES; at++)
+        if (sizes[at].type == type)
+            sizes[at].known = 0;
     leave();
 }

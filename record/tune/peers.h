@@ -16,7 +16,8 @@ RW_HIDDEN void rw_tune_forget_persistent(MPI_Request request);
 /** @brief It is started: a message, if it is a send. */
 RW_HIDDEN void rw_tune_count_started(MPI_Request request);
 
-/** @brief A communicator or datatype is freed: its handle will mean something else. */
-RW_HIDDEN void rw_tune_forget_handles(void);
+/** @brief It is freed: its handle will mean something else. */
+RW_HIDDEN void rw_tune_forget_communicator(MPI_Comm comm);
+RW_HIDDEN void rw_tune_forget_type(MPI_Datatype type);
 
 #endif

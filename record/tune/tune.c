@@ -73,15 +73,20 @@ RW_CALLS_isendrecv(EXCHANGES)
                                      (MPI_Comm)a5))
 RW_CALLS_send_init(PREPARES_SEND)
 
-/* A freed request's handle may be another one's next. */
-#define FREES_REQUEST(prefix)                                                                                \
-    static intptr_t prefix##_send_Request_free(intptr_t request) {                                           \
+/* A freed handle may be another one's next. */
+#define FREES_AS(prefix, name, forget, type)                                                                 \
+    static intptr_t prefix##_send_##name(intptr_t handle) {                                                  \
         if (rw_page)                                                                                         \
-            rw_tune_forget_persistent(*(MPI_Request *)request);                                              \
-        return prefix##_Request_free(request);                                                               \
+            forget(*(type *)handle);                                                                         \
+        return prefix##_##name(handle);                                                                      \
     }
-FREES_REQUEST(mpi)
-FREES_REQUEST(pmpi)
+#define FREES(name, forget, type) FREES_AS(mpi, name, forget, type) FREES_AS(pmpi, name, forget, type)
+FREES(Request_free, rw_tune_forget_persistent, MPI_Request)
+#define FREES_COMMUNICATOR(name, call, base, large, parameters)                                              \
+    FREES(name, rw_tune_forget_communicator, MPI_Comm)
+RW_CALLS_comm_free(FREES_COMMUNICATOR)
+#define FREES_TYPE(name, call, base, large, parameters) FREES(name, rw_tune_forget_type, MPI_Datatype)
+RW_CALLS_type_free(FREES_TYPE)
 
 static void count_all_started(intptr_t count, intptr_t requests) {
     for (int at = 0; at < (int)count; at++)
@@ -115,11 +120,6 @@ static int is_poll(const char *name) {
 
 /* The formatter takes what comes behind these lists for a part of them. */
 /* clang-format off */
-#define FREES(name, call, base, large, parameters)                                                           \
-    WRAPPERS(send_##name, call, parameters, parameters, RW_WAITS_##name, rw_tune_forget_handles())
-RW_CALLS_comm_free(FREES)
-RW_CALLS_type_free(FREES)
-
 #define STARTS(entry, prefix)                                                                                \
     static intptr_t prefix##_start(intptr_t argc, intptr_t argv) {                                           \
         const intptr_t result = NEXT(entry, RW_CALL_Init, 2)(argc, argv);                                    \

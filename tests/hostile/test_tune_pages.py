@@ -64,7 +64,7 @@ def ours(text: str) -> list[str]:
     return [line for line in text.splitlines() if "rankwise" in line]
 
 
-@pytest.mark.parametrize("trouble", ["missing", "a file", "a link", "full"])
+@pytest.mark.parametrize("trouble", ["missing", "a file", "a link", "full", "open to others"])
 def test_a_directory_that_takes_no_page_changes_nothing(mpi, program, trouble, tmp_path):
     directory = tmp_path / "pages"
     mounted = False
@@ -72,9 +72,12 @@ def test_a_directory_that_takes_no_page_changes_nothing(mpi, program, trouble, t
         directory.write_text("")
     elif trouble == "a link":
         directory.symlink_to(tmp_path / "nowhere")
+    elif trouble == "open to others":
+        directory.mkdir()
+        directory.chmod(0o777)
     elif trouble == "full":
         directory.mkdir()
-        words = ["mount", "-t", "tmpfs", "-o", "size=8k,nr_inodes=100", "tmpfs", str(directory)]
+        words = ["mount", "-t", "tmpfs", "-o", "size=8k,nr_inodes=100,mode=700", "tmpfs", str(directory)]
         if os.geteuid() != 0 or subprocess.run(words, capture_output=True).returncode:
             pytest.skip("only root may mount a small file system")
         mounted = True
@@ -107,6 +110,29 @@ def test_pages_of_dead_ranks_are_whole_and_say_whose_they_were(mpi, program, how
         assert path.stat().st_mode & 0o777 == 0o600
         page = tune_page.read(path)
         assert not page.ended and path.name == f"{page.rank}.{page.pid}.page"
+
+
+def test_pages_of_dead_ranks_are_removed_by_the_next_ranks(mpi, program, tmp_path):
+    # GIVEN pages of ranks that were killed, a page of a process that runs, and other files
+    environment = tune_environment(tmp_path, None, None)
+    assert mpi.run(2, program, "kill", environment=environment).returncode != 0
+    (tmp_path / "0.999999999.page").touch()
+    kept = {f"3.{os.getpid()}.page", "notes", "3.999999999.page.kept", "x.3.page"}
+    for name in kept:
+        (tmp_path / name).touch()
+    # WHEN ranks of another job come THEN those are gone
+    assert mpi.run(1, program, "end", environment=environment).returncode == 0
+    assert {path.name for path in tmp_path.iterdir()} == kept
+
+
+def test_a_process_that_executes_another_program_gets_a_new_page(mpi, program, tmp_path):
+    # GIVEN a page of the same process and rank
+    environment = tune_environment(tmp_path, None, None)
+    script = f'touch "{tmp_path}/0.$$.page"; exec "{program}" end'
+    done = mpi.run(1, "sh", "-c", script, environment=environment)
+    # THEN the program makes its own in its place
+    assert done.returncode == 0 and ours(done.stderr) == []
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_long_wait_is_seen_before_it_ends(mpi, program, tmp_path, compiled):

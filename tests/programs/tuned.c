@@ -142,12 +142,30 @@ static void threads(int n) {
         pthread_join(thread[i], NULL);
 }
 
+/* Messages to the right, in communicators and of datatypes that live for one of them: their handles come
+ * again and mean something else. */
+static void remade(int n) {
+    for (int i = 0; i < n; i++) {
+        const int turned = i % 2;
+        MPI_Comm comm;
+        MPI_Datatype type;
+        char sent[3] = {0}, got[3];
+        MPI_Comm_split(MPI_COMM_WORLD, 0, turned ? -rank : rank, &comm);
+        MPI_Type_contiguous(1 + i % 3, MPI_BYTE, &type);
+        MPI_Type_commit(&type);
+        MPI_Sendrecv(sent, 1, type, turned ? size - 1 - right : right, 0, got, 1, type,
+                     turned ? size - 1 - left : left, 0, comm, MPI_STATUS_IGNORE);
+        MPI_Type_free(&type);
+        MPI_Comm_free(&comm);
+    }
+}
+
 static const struct {
     const char *name;
     void (*run)(int n);
-} modes[] = {{"flat", flat},      {"polling", polling},   {"nested", nested}, {"converge", until_converged},
-             {"phases", phases},  {"pcontrol", pcontrol}, {"peers", peers},   {"late", late},
-             {"threads", threads}};
+} modes[] = {{"flat", flat},       {"polling", polling},   {"nested", nested}, {"converge", until_converged},
+             {"phases", phases},   {"pcontrol", pcontrol}, {"peers", peers},   {"late", late},
+             {"threads", threads}, {"remade", remade}};
 
 static void keep_page(void) {
     char path[512], kept[600];

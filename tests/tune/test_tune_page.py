@@ -93,6 +93,13 @@ def test_the_page_says_whose_it_is_and_what_was_sent_to_whom(mpi, ranks, compile
         assert 1e6 < page.ticks_per_s < 1e11 and page.process_start > 0
 
 
+def test_handles_that_come_again_mean_what_they_mean_then(mpi, compiled, tuned):
+    # GIVEN messages to the next rank of 1, 2 and 3 bytes, each in a communicator and of a datatype of its own
+    pages = tuned(mpi, 3, compiled(mpi, "tuned.c", "-pthread"), "remade", "30").pages
+    # THEN all went there, with their sizes
+    assert [page.peers for page in pages] == [{(page.rank + 1) % 3: (30, 60)} for page in pages]
+
+
 @pytest.mark.parametrize(
     "mode, steps, iterations",
     [
