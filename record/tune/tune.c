@@ -82,12 +82,6 @@ RW_CALLS_send_init(PREPARES_SEND)
     }
 #define FREES(name, forget, type) FREES_AS(mpi, name, forget, type) FREES_AS(pmpi, name, forget, type)
 FREES(Request_free, rw_tune_forget_persistent, MPI_Request)
-#define FREES_COMMUNICATOR(name, call, base, large, parameters)                                              \
-    FREES(name, rw_tune_forget_communicator, MPI_Comm)
-RW_CALLS_comm_free(FREES_COMMUNICATOR)
-#define FREES_TYPE(name, call, base, large, parameters) FREES(name, rw_tune_forget_type, MPI_Datatype)
-RW_CALLS_type_free(FREES_TYPE)
-
 static void count_all_started(intptr_t count, intptr_t requests) {
     for (int at = 0; at < (int)count; at++)
         rw_tune_count_started(((MPI_Request *)requests)[at]);
@@ -120,6 +114,12 @@ static int is_poll(const char *name) {
 
 /* The formatter takes what comes behind these lists for a part of them. */
 /* clang-format off */
+#define FREES_COMMUNICATOR(name, call, base, large, parameters)                                              \
+    FREES(name, rw_tune_forget_communicator, MPI_Comm)
+RW_CALLS_comm_free(FREES_COMMUNICATOR)
+#define FREES_TYPE(name, call, base, large, parameters) FREES(name, rw_tune_forget_type, MPI_Datatype)
+RW_CALLS_type_free(FREES_TYPE)
+
 #define STARTS(entry, prefix)                                                                                \
     static intptr_t prefix##_start(intptr_t argc, intptr_t argv) {                                           \
         const intptr_t result = NEXT(entry, RW_CALL_Init, 2)(argc, argv);                                    \

@@ -12,9 +12,10 @@
 
 static char **command;
 
+/* Seldom awake: a thousand of them must not be work. */
 static void *sleep_on(void *unused) {
     for (;;)
-        usleep(1000);
+        usleep(200000);
     return unused;
 }
 

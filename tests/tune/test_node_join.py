@@ -11,7 +11,7 @@ import pytest
 SAYS = """#!/bin/sh
 out=$(mktemp -p {folder}); exec > $out
 echo "arguments: $*"; echo "files: $(ls /proc/$$/fd | tr '\\n' ' ')"; echo "cwd: $(pwd)"
-echo "session: $(ps -o sid= -p $$ | tr -d ' ')"; grep SigBlk /proc/$$/status
+echo "session: $(ps -o sid= -p $$ | tr -d ' ')"; grep SigBlk /proc/self/status
 echo "input and errors: $(readlink /proc/$$/fd/0) $(readlink /proc/$$/fd/2)"; env
 mv $out {folder}/said.$$
 """
