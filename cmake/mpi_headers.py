@@ -3,8 +3,8 @@
 
 Usage: mpi_headers.py DESTINATION [GIVEN]
 
-DESTINATION gets mpich/mpi.h, openmpi/mpi.h and standard_abi/mpi.h, and, where it is at hand, hwloc/libhwloc.so.15 with its
-licence. They are from
+DESTINATION gets mpich/mpi.h, openmpi/mpi.h and standard_abi/mpi.h, and, where it is at hand, hwloc/libhwloc.so.15
+with its licence. They are from
 
 - directories of the site: GIVEN is `mpich=DIR;openmpi=DIR;standard_abi=DIR`, or only some of them;
 - else mpi_headers/ of the source distribution;

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Spack recipe: copy it to `packages/py_rankwise/package.py` of a repository."""
 
-from spack_repo.builtin.build_systems.python import PythonPackage
-
 from spack.package import depends_on, license, version
+from spack_repo.builtin.build_systems.python import PythonPackage
 
 
 class PyRankwise(PythonPackage):
