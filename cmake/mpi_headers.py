@@ -69,7 +69,9 @@ def take(given: str, destination: Path) -> str:
         if abi != "standard_abi" and is_open_mpi != (abi == "openmpi"):
             return f"`{found[0]}` of RANKWISE_MPI_INCLUDE is not of {abi}"
         target = destination / abi
-        shutil.copytree(directory, target, dirs_exist_ok=True, ignore=shutil.ignore_patterns("*.mod", "*.hpp"))
+        shutil.copytree(
+            directory, target, dirs_exist_ok=True, ignore=shutil.ignore_patterns("*.mod", "*.hpp")
+        )
         (target / "mpi.h").write_text(text)
     return ""
 
@@ -84,7 +86,9 @@ def main() -> int:
     elif IN_SOURCE.is_dir() and destination.resolve() != IN_SOURCE:
         source = f"source distribution\n{(IN_SOURCE / 'versions.txt').read_text()}"
     else:
-        source = "".join(f"{name}=={version}\n" for name, version in WHEELS.items()) + platform.machine() + "\n"
+        source = (
+            "".join(f"{name}=={version}\n" for name, version in WHEELS.items()) + platform.machine() + "\n"
+        )
     if stamp.exists() and stamp.read_text() == source:
         return 0
     shutil.rmtree(destination, ignore_errors=True)
