@@ -10,6 +10,7 @@ from rankwise.recording import Recording
 from rankwise.report.build import build
 from rankwise.report.html import render
 from rankwise.report.placements import Asked, asked_placements
+from rankwise.report.use_data import Moment, Timeline, Track
 
 EVIL = '<img src=x onerror="document.title=1">'
 TIP = ".tip:not([hidden])"
@@ -151,3 +152,22 @@ def test_names_of_the_recording_stay_text(report, tmp_path):
         page = drawn(shown)
         assert page.title() != "1" and page.locator("img").count() == 0
         assert (shown.problems, shown.requests) == ([], [])
+
+
+def test_what_happened_over_time_is_told_by_piece(report, tmp_path):
+    # GIVEN a rank that waited for a core for half of the first of two pieces, and moved
+    track = Track("waiting for a core", 0, "rank 3", [0.5, None], [2, 2], [0.4])
+    moments = [Moment(0.0, 1.0, 0.25, None, 4.0, None), Moment(1.0, 2.0, None, None, 8.0, None)]
+    use = msgspec.structs.replace(
+        report.use, timeline=Timeline([0.0, 1.0, 2.0], [track]), over_time=moments, nodes_over_time=[]
+    )
+    with opened(render(msgspec.structs.replace(report, use=use)), tmp_path) as shown:
+        page = drawn(shown)
+        tracks = page.locator("#tracks-picture canvas")
+        tracks.hover(position={"x": 400, "y": 10})
+        assert page.locator(TIP).inner_text() == "rank 3, waiting for a core: 50.0 %, on PU 2"
+        tracks.hover(position={"x": tracks.bounding_box()["width"] - 50, "y": 10})
+        assert "nothing known" in page.locator(TIP).inner_text()
+        page.locator("#over-time-picture canvas").hover(position={"x": 400, "y": 10})
+        assert "4" in page.locator(TIP).inner_text() or "25" in page.locator(TIP).inner_text()
+        assert shown.problems == []
