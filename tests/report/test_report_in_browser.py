@@ -123,18 +123,22 @@ def test_any_ranks_node_of_many_is_found(report, tmp_path):
         assert first.locator(".core.interrupts").count() == 1
 
 
-def test_paper_shows_what_is_closed(report, tmp_path):
-    with opened(render(report), tmp_path) as shown:
+def test_paper_is_light_and_shows_what_is_closed(report, tmp_path):
+    # GIVEN a dark page, and what it looks like when it is printed
+    with opened(render(report), tmp_path, color_scheme="dark") as shown:
         page = drawn(shown)
-        page.evaluate(
-            "addEventListener('beforeprint', () => {"
-            " window.closed_then = document.querySelectorAll('details:not([open])').length })"
-        )
+        page.evaluate("""addEventListener("beforeprint", () => {
+            window.closed_then = document.querySelectorAll("details:not([open])").length
+            window.colour_then = getComputedStyle(document.querySelector("canvas")).color
+        })""")
         closed = page.locator("details:not([open])").count()
+        # WHEN
         assert len(page.pdf()) > 20_000
-        assert page.evaluate("window.closed_then") == 0
-        # AND they are as they were afterwards
+        # THEN all was open, and rasters wrote in dark colours
+        assert page.evaluate("[window.closed_then, window.colour_then]") == [0, "rgb(29, 36, 43)"]
+        # AND it is as it was afterwards
         assert page.locator("details:not([open])").count() == closed > 0
+        assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(20, 24, 28)"
         page.emulate_media(media="print")
         assert not page.locator("nav").is_visible()
 

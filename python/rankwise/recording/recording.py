@@ -9,6 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from rankwise.errors import RankwiseError
 from rankwise.recording import collection
 
 if TYPE_CHECKING:
@@ -190,10 +191,14 @@ class Recording:
         return bool((self.context["run"] or {}).get("lab"))
 
     @cached_property
-    def _timeline(self) -> Timeline:
+    def _timeline(self) -> Timeline | RankwiseError:
+        """Why there is none is kept as well: many ask, and each time the traces would be read."""
         from rankwise.recording.traces.waits import Timeline
 
-        return Timeline.of(self.path, self.job)
+        try:
+            return Timeline.of(self.path, self.job)
+        except RankwiseError as error:
+            return error
 
     def clocks(self) -> list[HostClock]:
         """How the clocks of the hosts relate, from an exact trace's messages, and how far that may be wrong.
@@ -201,7 +206,7 @@ class Recording:
         Raises:
             RankwiseError: No exact trace of the whole run, or hosts that its messages do not relate.
         """
-        return self._timeline.clocks
+        return self.timeline().clocks
 
     def waits(self) -> pl.DataFrame:
         """Time in receives and synchronising collectives by rank and call: as `rankwise.recording.traces.waits.waits`.
@@ -209,7 +214,7 @@ class Recording:
         Raises:
             RankwiseError: No exact trace of the whole run, or hosts whose clocks its messages do not relate.
         """
-        return self._timeline.waits()
+        return self.timeline().waits()
 
     def timeline(self) -> Timeline:
         """The traces of all ranks with all that relates them; read once.
@@ -217,6 +222,8 @@ class Recording:
         Raises:
             RankwiseError: As `waits`.
         """
+        if isinstance(self._timeline, RankwiseError):
+            raise self._timeline
         return self._timeline
 
     def events(self, rank: int) -> dict[str, np.ndarray]:

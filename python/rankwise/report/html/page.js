@@ -488,15 +488,21 @@ async function start() {
     document.documentElement.dataset.drawn = "yes"
 }
 
-// On paper everything is open.
+// On paper everything is open and light.
+const root = document.documentElement
 addEventListener("beforeprint", () => {
     document.querySelectorAll("details:not([open])").forEach(each => {
         each.open = true
         each.dataset.closed = ""
         each.dispatchEvent(new Event("toggle"))
     })
+    root.dataset.scheme = root.style.colorScheme
+    root.style.colorScheme = "light"
+    redraw()
 })
 addEventListener("afterprint", () => {
     document.querySelectorAll("details[data-closed]").forEach(each => { each.open = false; delete each.dataset.closed })
+    root.style.colorScheme = root.dataset.scheme
+    redraw()
 })
 start()
