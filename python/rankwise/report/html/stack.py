@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from rankwise.quantities import seconds_text
 from rankwise.report import time_words
 from rankwise.report.data import ReportData
-from rankwise.report.html.look import BLUE, GREY, ORANGE, PINK, SKY, YELLOW
+from rankwise.report.html.look import BLUE, GREEN, GREY, ORANGE, PINK, SKY
 from rankwise.report.words import percent
 
 COLOURS = {
     "computation": BLUE,
-    "core": YELLOW,
+    "core": PINK,
     "waiting": ORANGE,
-    "transfer": PINK,
+    "transfer": GREEN,
     "other_mpi": SKY,
     "unattributed": GREY,
 }
