@@ -268,11 +268,13 @@ function stacks(holder, label, parts, names, whole) {
             if (place < width - 20) context.fillText(names[tick], place, height - 9)
         }
         for (let bar = 0; bar < count; bar += 1) {
+            // Whole pixels: neighbours neither overlap nor leave a seam.
+            const begin = left + Math.round(bar * wide), end = left + Math.round((bar + 1) * wide) - (wide > 4 ? 1 : 0)
             let below = 0
             for (const part of parts) {
                 const share = mean(part.seconds, bar * per, per) / longest
                 context.fillStyle = part.colour
-                context.fillRect(left + bar * wide, 8 + tall * (1 - below - share), wide > 4 ? wide - 1 : wide + 0.5, tall * share)
+                context.fillRect(begin, 8 + tall * (1 - below - share), end - begin, tall * share)
                 below += share
             }
         }
@@ -370,7 +372,7 @@ function drawMap(holder, report) {
         // Many nodes: those with the most bytes, and any other one by a rank of it.
         const order = nodes.map((_, at) => at)
         if (!few) order.sort((a, b) => nodes[b].sent_bytes + nodes[b].received_bytes - nodes[a].sent_bytes - nodes[a].received_bytes || a - b)
-        const boxes = element("div", { class: "nodes" }, ...order.slice(0, 8).map((node, place) => nodeBox(nodes[node], kinds[nodes[node].kind], allOpen || place < 1)))
+        const boxes = element("div", { class: "nodes" }, ...order.slice(0, 8).map((node, place) => nodeBox(nodes[node], kinds[nodes[node].kind], allOpen || place < 1 && kinds[nodes[node].kind].pus.length <= 256)))
         const parts = []
         if (!few) {
             const found = element("div", { class: "nodes" })
