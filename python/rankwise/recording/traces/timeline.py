@@ -304,13 +304,14 @@ def match_collectives(ranks: list[RankEvents], communicator_of: list[dict[int, i
     """
     parts: list[tuple[np.ndarray, ...]] = []
     fences = [np.flatnonzero(each.columns["kind"] == _FENCE) for each in ranks]
+    as_often = len({len(each) for each in fences}) == 1
     for rank, each in enumerate(ranks):
         of = each.operations.of(event_classes(each.columns), *_COLLECTIVES)
         comm = common_communicator(each.columns["comm"][of.given], communicator_of[rank])
         known = comm >= 0
         given, begun, ended, comm = of.given[known], of.begun[known], of.ended[known], comm[known]
         kinds = each.columns["kind"][given]
-        rows = fences[rank] if len({len(each) for each in fences}) == 1 else fences[rank][:0]
+        rows = fences[rank] if as_often else fences[rank][:0]
         given, begun, ended, kinds = (
             np.concatenate([column, more])
             for column, more in (

@@ -117,6 +117,10 @@ class Timeline:
 
     def waits(self) -> pl.DataFrame:
         """Waiting and transferring by rank and call (`waits`)."""
+        return self._waits
+
+    @cached_property
+    def _waits(self) -> pl.DataFrame:
         return waits(self.on_one_clock(), self.messages, self.communicator_of)
 
 
