@@ -19,7 +19,7 @@ from os import cpu_count
 from pathlib import Path
 
 TOP = Path(__file__).resolve().parent.parent
-ROOMS = ("bindings", "core", "lab", "measure", "record", "workloads")
+ROOMS = ("bindings", "core", "lab", "measure", "record", "tune", "workloads")
 INCLUDE = re.compile(rb'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
 CLANG_TIDY = str(Path(sys.executable).with_name("clang-tidy"))
 

@@ -26,12 +26,13 @@ PuSet cpuset_of(const std::string &proc, const std::string &sys, std::int32_t pr
         if (slash == std::string_view::npos) {
             continue;
         }
-        const std::string path(line.substr(slash));
         std::optional<PuSet> allowed;
         if (line.starts_with("0::")) {
-            allowed = read_list(text, sys + "/fs/cgroup" + path + "/cpuset.cpus.effective");
+            allowed =
+                read_list(text, control_group_file(sys, "", line.substr(slash), "cpuset.cpus.effective"));
         } else if (line.substr(0, slash).find(":cpuset:") != std::string_view::npos) {
-            allowed = read_list(text, sys + "/fs/cgroup/cpuset" + path + "/cpuset.effective_cpus");
+            allowed = read_list(
+                text, control_group_file(sys, "/cpuset", line.substr(slash), "cpuset.effective_cpus"));
         }
         if (allowed) {
             set &= *allowed;

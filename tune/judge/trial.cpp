@@ -36,6 +36,7 @@ double mean(const std::vector<double> &values) {
 /// A rank's share in each window.
 std::vector<double> column(const std::vector<std::vector<double>> &windows, std::size_t rank) {
     std::vector<double> values;
+    values.reserve(windows.size());
     for (const std::vector<double> &window : windows)
         values.push_back(window[rank]);
     return values;

@@ -9,6 +9,7 @@ namespace rankwise::tune {
 MemoryTraffic::MemoryTraffic(const Node &node, const std::string &sys) {
     Text text;
     std::set<std::string> seen;
+    const std::string data = sys + "/fs/resctrl/mon_data/mon_L3_";
     for (const auto &pu : node.pus) {
         if (pu.numa < 0 ||
             !text.read(sys + "/devices/system/cpu/cpu" + std::to_string(pu.os) + "/cache/index3/id")) {
@@ -20,7 +21,7 @@ MemoryTraffic::MemoryTraffic(const Node &node, const std::string &sys) {
             continue;
         }
         cache.insert(0, cache.size() < 2 ? 2 - cache.size() : 0, '0');
-        const auto path = sys + "/fs/resctrl/mon_data/mon_L3_" + cache + "/mbm_total_bytes";
+        const auto path = std::string(data).append(cache).append("/mbm_total_bytes");
         if (text.read(path)) {
             counters_.push_back({static_cast<std::size_t>(pu.numa), KeptFile(path)});
         }

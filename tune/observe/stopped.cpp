@@ -18,12 +18,12 @@ StoppedReader::StoppedReader(const std::string &proc, const std::string &sys, st
             continue;
         }
         const auto controllers = line.substr(first + 1, second - first - 1);
-        const std::string path(line.substr(second + 1));
+        const auto path = line.substr(second + 1);
         if (controllers.empty()) {
-            freezers_.emplace_back(sys + "/fs/cgroup" + path + "/cgroup.events");
-            freezers_.emplace_back(sys + "/fs/cgroup/unified" + path + "/cgroup.events");
+            freezers_.emplace_back(control_group_file(sys, "", path, "cgroup.events"));
+            freezers_.emplace_back(control_group_file(sys, "/unified", path, "cgroup.events"));
         } else if (controllers.find("freezer") != std::string_view::npos) {
-            freezers_.emplace_back(sys + "/fs/cgroup/freezer" + path + "/freezer.state");
+            freezers_.emplace_back(control_group_file(sys, "/freezer", path, "freezer.state"));
         }
     }
 }

@@ -68,6 +68,11 @@ bool KeptFile::read(Text &text) {
     return done;
 }
 
+std::string control_group_file(const std::string &sys, std::string_view hierarchy, std::string_view group,
+                               std::string_view name) {
+    return (sys + "/fs/cgroup").append(hierarchy).append(group).append("/").append(name);
+}
+
 int allow_open_files() {
     rlimit limit{};
     if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {

@@ -47,6 +47,11 @@ class KeptFile {
     Descriptor file_;
 };
 
+/// @param[in] hierarchy of version 1, as `/cpuset`; empty of version 2
+/// @param[in] group     as /proc/PID/cgroup has it
+std::string control_group_file(const std::string &sys, std::string_view hierarchy, std::string_view group,
+                               std::string_view name);
+
 /// @brief Raise the limit of open files as far as may be.
 /// @return the highest descriptor that may be kept open, so that some are left for others
 int allow_open_files();

@@ -101,7 +101,7 @@ std::string status_json(const Status &status, Seconds now) {
         if (!group.rate_of.empty())
             text += ", \"rate_per_s\": " + json_number(group.rate) +
                     ", \"rate_of\": " + json_quoted(group.rate_of);
-        text += "}";
+        text += '}';
         first = false;
     }
     text += "], \"counts\": {";
