@@ -25,7 +25,7 @@ def test_each_command_has_a_page_with_all_its_options(share):
             [sys.executable, "-m", "rankwise", command, "--help"], capture_output=True, text=True, check=True
         ).stdout
         page = (share / "man" / "man1" / f"rankwise-{command}.1").read_text().replace("\\-", "-")
-        options = {word.rstrip(",") for word in help.split() if word.startswith("--") and len(word) > 2}
+        options = {word.rstrip(",)") for word in help.split() if word.startswith("--") and len(word) > 2}
         options = {each for each in options if f"  {each}" in help or f", {each}" in help}
         # THEN the page has it, too
         assert "Rankwise 1.2.3" in page

@@ -81,7 +81,7 @@ def test_pages_go_where_their_ranks_must_stay(program):
     # GIVEN a job that has the cores of one NUMA node, and the pages of two ranks on the other
     scenario = (
         "node packages 2 cores 4\npolicy act 1\n"
-        "job a pus 0,1,2,3 compute 0.01,0.01,0.01,0.01 home 1,0,0,1 away 0.3\nat 1 start a\nuntil 120\n"
+        "job a pus 0,1,2,3 compute 0.01,0.01,0.01,0.01 home 1,0,0,1 away 0.3\nat 1 start a\nuntil 400\n"
     )
     # WHEN it is tuned
     outcome = simulate(program, scenario)

@@ -104,13 +104,16 @@ TimeEstimate estimate_of(const Problem &problem, const std::vector<Slot> &slots)
             placement::make_placement(slots, problem.hierarchy.count())};
 }
 
-std::vector<Slot> search(const Problem &problem, const std::vector<Slot> &begin) {
-    TimeEstimate estimate = estimate_of(problem, begin);
-    placement::RefineOptions options;
-    options.keep_nodes = true;
-    placement::refine(estimate, problem.hierarchy, problem.matrix, options);
-    // It does not look at all pairs.
-    std::vector<Slot> best = estimate.placement().slot;
+/// @param[in] refined begin with what placement::refine makes of it, which does not look at all pairs
+std::vector<Slot> search(const Problem &problem, const std::vector<Slot> &begin, bool refined) {
+    std::vector<Slot> best = begin;
+    if (refined) {
+        TimeEstimate estimate = estimate_of(problem, begin);
+        placement::RefineOptions options;
+        options.keep_nodes = true;
+        placement::refine(estimate, problem.hierarchy, problem.matrix, options);
+        best = estimate.placement().slot;
+    }
     for (int swaps = 0; swaps < most_swaps; ++swaps) {
         std::vector<Slot> better = shortest_exchange(estimate_of(problem, best), problem, false);
         if (better == best)
@@ -139,7 +142,8 @@ std::vector<Slot> best_of_several(const Problem &problem) {
     // The same window always leads to the same proposal.
     std::mt19937_64 random(1); // NOLINT(bugprone-random-generator-seed)
     for (int start = 0; start == 0 || (begin.size() <= few_ranks && start < starts); ++start) {
-        std::vector<Slot> found = search(problem, begin);
+        // Every other one without, as refine makes the same of many.
+        std::vector<Slot> found = search(problem, begin, start % 2 == 0);
         if (const double time = iteration_time(problem, found).seconds;
             time < least - (start > 0 ? least_saving * before : 0)) {
             best = std::move(found);
