@@ -104,7 +104,7 @@ class Session:
             self._claim.take_back()
 
     def close(self) -> None:
-        """End the tuner if it still runs, and remove what is of this session only."""
+        """End the tuner if it still runs, and remove what belongs to it alone."""
         if self._process is not None:
             self._process.end()
         directories.remove_state(self._state, directories.GUARD_S)
