@@ -9,7 +9,7 @@ PEERS ?=
 # How many tests run at once.
 WORKERS ?= 2
 
-.PHONY: accuracy bench-measure bench-place bench-record bench-replay bench-tune demo demo-short docs test test-all transcripts lint clean dev
+.PHONY: accuracy bench-measure bench-place bench-record bench-replay bench-tune demo demo-short docs pictures test test-all transcripts lint clean dev
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
@@ -58,6 +58,9 @@ bench-replay: $(VENV)/.installed
 
 bench-place: $(VENV)/.installed
 	$(BIN)/python bench/place.py
+
+pictures: $(VENV)/.installed
+	cd bench && $(BIN)/python -m pictures
 
 bench-tune: $(VENV)/.demo
 	cd bench && PATH=$(BIN):$$PATH $(BIN)/python -m tune -o ../docs/internals/tuning.md -- mpiexec

@@ -4,7 +4,7 @@
 # Slurm.
 set -eu
 export DEBIAN_FRONTEND=noninteractive
-packages="mpich libmpich-dev zsh fish mandoc openmpi-bin libopenmpi-dev gfortran chromium iproute2 lammps libsimgrid-dev slurmctld slurmd
+packages="mpich libmpich-dev zsh fish jq mandoc openmpi-bin libopenmpi-dev gfortran chromium iproute2 lammps libsimgrid-dev slurmctld slurmd
     slurm-client munge"
 for package in $packages; do
     dpkg -s "$package" >/dev/null 2>&1 || missing="${missing:-} $package"

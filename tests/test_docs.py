@@ -13,8 +13,11 @@ import tarfile
 from html.parser import HTMLParser
 from pathlib import Path
 
+import polars as pl
 import pytest
 from pages import blocks
+from pictures.cases import CASES
+from pictures.draw import picture, replayed
 
 from rankwise import cli
 from rankwise.cli import failures, lab_validate, main, parsing, record
@@ -25,7 +28,8 @@ DOCS = TOP / "docs"
 PAGES = sorted(DOCS.rglob("*.md"))
 BESIDE = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "bench/README.md", "formats/machine.md"]
 KEPT = TOP / "tests" / "lab" / "validated" / "mpich.mg.16.20mbit"
-PLACED = ["place", "app.rw", "-m", "lab.machine.toml", "--budget", "0.2s", "--replays", "0", "-q"]
+OTHER = KEPT.with_name("mpich.ft.16.20mbit")
+PLACED = ["place", "app.rw", "-m", "site.machine.toml", "--budget", "0.2s", "--replays", "0", "-q"]
 
 
 @pytest.fixture(scope="module")
@@ -154,30 +158,81 @@ def test_each_finding_has_its_place(name):
     assert not [each.NAME for each in DEFECTS if f"`{each.NAME}`" not in page]
 
 
+TUNED = {"ranks": [0, 1], "group": "g", "unix_s": 0.0, "estimated_gain": 0.25, "why": "it gains"}
+TUNED |= {"change": {"moves": [{"pid": 1, "start": 2, "from": "0", "to": "1"}]}}
+
+
 @pytest.fixture(scope="module")
 def files(tmp_path_factory):
-    """A directory with a recording, a machine file and a placement."""
+    """A directory with a file of each format that the page on formats asks."""
+    from rankwise.measure import samples
+
     directory = tmp_path_factory.mktemp("formats")
-    shutil.copy(f"{KEPT}.machine.toml", directory / "lab.machine.toml")
+    shutil.copy(f"{KEPT}.machine.toml", directory / "site.machine.toml")
+    shutil.copy(TOP / "machines" / "dahu.kernels.toml", directory / "cluster.kernels.toml")
+    shutil.copy(DOCS / "accuracy.json.gz", directory)
     safe = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}
-    with tarfile.open(f"{KEPT}.rw.tar.xz") as archive:
-        archive.extractall(directory / "app.rw", **safe)
+    for name, of in (("app.rw", KEPT), ("before.rw", KEPT), ("after.rw", OTHER)):
+        with tarfile.open(f"{of}.rw.tar.xz") as archive:
+            archive.extractall(directory / name, **safe)
+    launch = samples.Launch(context={"date": 1}, channels={0: "network"})
+    for number in range(30):
+        launch.take(f"@rankwise sample 0 pingpong 1 0 1 {number} 10 0 -1 0 1 1 2 3 4 5 0 0 0")
+    samples.save(samples.concatenate([launch]), directory / "site.samples.parquet")
+    (directory / "app.tune").mkdir()
+    steps = [TUNED | {"what": what, "monotonic_s": at} for at, what in enumerate(("proposed", "kept"))]
+    (directory / "app.tune" / "events.jsonl").write_text("".join(json.dumps(each) + "\n" for each in steps))
     here = Path.cwd()
     os.chdir(directory)
     try:
         assert main(PLACED) == 0
+        for ranks in ("8", "16"):
+            words = ["workloads", "cg", "--trace", "--class", "S", "--ranks", ranks, "-o", f"app.{ranks}.rw"]
+            assert main([*words, "-q"]) == 0
     finally:
         os.chdir(here)
     return directory
 
 
-@pytest.mark.parametrize(
-    "query", re.findall(r"```python\n(.*?)```", (DOCS / "formats.md").read_text(), re.DOTALL)
-)
-def test_queries_of_the_page_on_formats_run(query, files, monkeypatch, capsys):
+def queries(language):
+    return re.findall(rf"```{language}\n(.*?)```", (DOCS / "formats.md").read_text(), re.DOTALL)
+
+
+@pytest.mark.parametrize("query", queries("python"))
+def test_queries_in_python_run(query, files, monkeypatch, capsys):
     monkeypatch.chdir(files)
     exec(query, {})
     assert capsys.readouterr().out.strip()
+
+
+@pytest.mark.parametrize("query", queries("sql"))
+def test_queries_in_sql_find_what_those_in_python_do(query, files, monkeypatch):
+    monkeypatch.chdir(files)
+    found = pl.sql(query).collect()
+    messages = pl.read_parquet("app.rw/tables/messages.parquet")
+    pairs = messages.group_by("source", "destination").agg(pl.sum("bytes"), pl.sum("messages"))
+    assert found["bytes"].to_list() == pairs["bytes"].sort(descending=True).head(len(found)).to_list()
+
+
+@pytest.mark.skipif(shutil.which("jq") is None, reason="no jq: `apt-get install jq`")
+@pytest.mark.parametrize("block", [block for block in queries("console") if "jq" in block])
+def test_queries_with_jq_find_something(block, files):
+    # GIVEN the files of the page, and the commands where they are installed
+    path = os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"]))
+    for line in re.findall(r"^\$ (.*)$", block, re.MULTILINE):
+        # WHEN a line is typed
+        done = subprocess.run(
+            ["bash", "-o", "pipefail", "-c", line],
+            cwd=files,
+            env=os.environ | {"PATH": path},
+            capture_output=True,
+            text=True,
+            timeout=120,
+        )
+        # THEN it works, and each filter finds values
+        assert done.returncode in (0, "doctor" in line), line + done.stderr
+        found = re.sub(r'"\w+":|null', "", done.stdout)
+        assert "jq" not in line or re.search(r"\w", found), line
 
 
 def commands(page):
@@ -198,24 +253,21 @@ def test_commands_of_a_page_can_be_typed(page):
         assert parsing.parse(parsing.build_parser(cli.COMMANDS), words) is not None
 
 
-QUERIES = {
-    "report app.rw --json": "findings",
-    "predict app.rw -m lab.machine.toml --json --replays 0 --no-losses": "placements",
-}
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_pictures_are_what_replays_of_their_programs_give(case):
+    # GIVEN a program with a problem, and without it WHEN both are replayed
+    problem, better = (replayed(panel) for panel in case.panels)
+    # THEN the problem costs time, what is drawn says it, and the page shows it in words too
+    assert better.end < 0.95 * problem.end
+    drawn = picture(case)
+    assert (DOCS / "images" / f"{case.name}.svg").read_text() == drawn, "`make pictures` draws it anew"
+    alternative = re.search(
+        rf"!\[(.+?)\]\(images/{case.name}\.svg\)", (DOCS / "find-your-problem.md").read_text()
+    )
+    assert alternative and len(alternative[1]) > 40
 
 
-@pytest.mark.parametrize("command", QUERIES)
-def test_json_has_what_the_page_on_formats_asks_for(command, files, monkeypatch, capsys):
-    # GIVEN the query of the page for this command
-    monkeypatch.chdir(files)
-    verb = command.split()[0]
-    (query,) = re.findall(rf"rankwise {verb} app\.rw .*jq '\.{QUERIES[command]}\[\] \| {{(.*?)}}'", _page())
-    # WHEN the command runs
-    assert main(command.split()) == 0
-    rows = json.loads(capsys.readouterr().out)[QUERIES[command]]
-    # THEN each row has the keys of the query
-    assert rows and all(key.strip() in rows[0] for key in query.split(","))
-
-
-def _page():
-    return (DOCS / "formats.md").read_text()
+def test_every_picture_has_words_in_its_place():
+    for page in PAGES:
+        for words, _ in re.findall(r"!\[(.*?)\]\((.*?)\)", page.read_text()):
+            assert words, page

@@ -4,6 +4,7 @@
 import contextlib
 import json
 import os
+import re
 import shutil
 import signal
 import socket
@@ -305,6 +306,36 @@ def test_programs_of_mpich_are_where_they_should_be(slurm, tmp_path, compiled, o
     done = rankwise_run(tmp_path, slurm, *words, compiled(mpi, "reordered.c"), "where", options=options)
     said = [f"rank {each.replace(' ', ': ', 1)}" for each in expected(IRREGULAR)]
     assert sorted(done.stdout.splitlines()) == said, done.stderr
+
+
+@pytest.mark.slow
+def test_the_job_script_of_the_page_does_what_it_says(slurm, tmp_path, compiled):
+    # GIVEN the page's script, with a program of MPICH and as many ranks as this Slurm has CPUs
+    mpi = mpis.named("mpich-5.0.2")
+    page = (Path(__file__).resolve().parents[2] / "docs" / "on-my-cluster.md").read_text()
+    (script,) = re.findall(r"^## Slurm\n.*?```bash\n(.*?)```", page, re.DOTALL | re.MULTILINE)
+    script = re.sub(r"(?m)^source .*\n", "", script).replace("-n 64", "-n 4")
+    (tmp_path / "job.sh").write_text(script.replace("./app args", f"{compiled(mpi, 'ring.c')} 23"))
+    path = os.pathsep.join((str(Path(sys.executable).parent), slurm["PATH"]))
+    environment = slurm | {"PATH": path, "SLURM_MPI_TYPE": "pmi2", "RANKWISE_MPICC": str(mpi.mpicc)}
+    # WHEN it runs in a job on two nodes
+    done = subprocess.run(
+        ["salloc", "-Q", "-N", "2", "-n", "4", "bash", "-e", "job.sh"],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        stdin=subprocess.DEVNULL,
+        cwd=tmp_path,
+    )
+    assert done.returncode == 0, done.stderr
+    # THEN the program ran as it was placed, and both runs have its messages
+    assert "rankwise: verified: 4 ranks on 2 hosts ran as app.placement.json says" in done.stderr
+    for name in ("app.rw", "after.rw"):
+        messages = Recording.open(tmp_path / name).messages
+        assert messages.select("source", "destination", "messages").rows() == [
+            (rank, (rank + 1) % 4, 23) for rank in range(4)
+        ]
 
 
 # Slurm's PMIx servers of two nodes on one machine get into each other's way, with any program.

@@ -8,14 +8,16 @@ import textwrap
 
 from rankwise.errors import RankwiseError
 
-HELP = "say what a finding of a report means, and how it is told"
+HELP = "say what a finding of a report means, and how it is detected"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of this command."""
     from rankwise.cli.parsing import add_json
 
-    parser.add_argument("finding", metavar="FINDING", nargs="?", help="its name; without, all are listed")
+    parser.add_argument(
+        "finding", metavar="FINDING", nargs="?", help="name of the finding; without it all are listed"
+    )
     add_json(parser)
 
 

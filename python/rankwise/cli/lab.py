@@ -11,7 +11,7 @@ from rankwise.errors import RankwiseError
 if TYPE_CHECKING:
     from rankwise.lab.state import Lab
 
-HELP = "several emulated hosts on this machine"
+HELP = "emulate a cluster on this machine, and run programs in it"
 COMMAND = "./app args"
 _FAILED = 125
 
@@ -26,21 +26,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(
         metavar="ACTION", dest="action", title="actions", required=True, prog=parser.prog
     )
-    up = actions.add_parser("up", help="bring a lab up", usage="%(prog)s [OPTIONS]")
+    up = actions.add_parser("up", help="start a lab", usage="%(prog)s [OPTIONS]")
     _add_up(up)
     run = actions.add_parser(
         "run", help="run an MPI program in a lab", usage="%(prog)s [OPTIONS] -- ./app args"
     )
     _add_run(run)
-    status = actions.add_parser("status", help="what labs are up", usage="%(prog)s [OPTIONS]")
-    down = actions.add_parser("down", help="end a lab and all that runs in it", usage="%(prog)s [OPTIONS]")
+    status = actions.add_parser("status", help="show the labs that are up", usage="%(prog)s [OPTIONS]")
+    down = actions.add_parser("down", help="end a lab, and all that runs in it", usage="%(prog)s [OPTIONS]")
     for each in (up, run, down):
-        each.add_argument("--name", default="lab", help="which lab; default lab")
-    status.add_argument("--name", help="this lab only")
+        each.add_argument("--name", default="lab", help="name of the lab; default lab")
+    status.add_argument("--name", help="show this lab only")
     add_json(status)
     validate = actions.add_parser(
         "validate",
-        help="predictions of a program against measured runs of it",
+        help="compare predictions of a program with measured runs",
         usage="%(prog)s [OPTIONS] -- ./app args",
     )
     lab_validate.add_arguments(validate)
@@ -48,43 +48,58 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _add_up(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--nodes", type=int, default=4, metavar="N", help="number of nodes; default 4")
-    parser.add_argument("--cores", metavar="N", help="cores of each; default 4, or those of --node")
+    parser.add_argument(
+        "--cores", metavar="N", help="number of cores of each node; default 4, or as --node says"
+    )
     parser.add_argument(
         "--rate",
         default="100mbit",
-        help="what each node's interface carries in each direction, in kbit, mbit or gbit; default 100mbit",
+        help="rate of each node's interface in each direction, in kbit, mbit or gbit; default 100mbit",
     )
     parser.add_argument(
         "--node",
         action="append",
         default=[],
         metavar="TOPOLOGY",
-        help="what a node looks like: hwloc synthetic description or XML file",
+        help="what a node is: hwloc synthetic description or XML file",
     )
     parser.add_argument(
         "--map",
         choices=("round-robin", "blocks"),
         default="round-robin",
-        help="how cores share the host's PUs where these are fewer; default round-robin",
+        help="which cores share a PU of this machine, if it has fewer than the lab; default round-robin",
     )
     parser.add_argument(
-        "--irq-core", type=int, metavar="K", help="core of each node that processes what is received"
+        "--irq-core",
+        type=int,
+        metavar="K",
+        help="core of each node that processes received packets (root only)",
     )
 
 
 def _add_run(parser: argparse.ArgumentParser) -> None:
     from rankwise.cli.record import add_what
 
-    parser.add_argument("-n", "--ranks", type=int, metavar="N", help="default one for each core of the lab")
-    where = parser.add_mutually_exclusive_group()
-    where.add_argument("--placement", metavar="FILE", help="a placement file")
-    where.add_argument("--allocation", default="blocked", help="blocked, cyclic or plane=K; default blocked")
     parser.add_argument(
-        "--mpi", choices=("mpich", "openmpi"), help="whose mpiexec, where the program does not tell"
+        "-n", "--ranks", type=int, metavar="N", help="number of ranks; default: one for each core"
     )
-    parser.add_argument("--record", metavar="DIR", help="record the run")
+    where = parser.add_mutually_exclusive_group()
+    where.add_argument("--placement", metavar="FILE", help="where the ranks run: a placement file")
+    where.add_argument(
+        "--allocation",
+        default="blocked",
+        help="how ranks are dealt to nodes: blocked (default), cyclic or plane=K",
+    )
+    parser.add_argument(
+        "--mpi",
+        choices=("mpich", "openmpi"),
+        help="MPI library whose mpiexec starts the program, if Rankwise does not find it",
+    )
+    parser.add_argument("--record", metavar="DIR", help="record the run in this directory")
     add_what(parser)
-    parser.add_argument("-o", "--output", metavar="FILE", help="write placement and counters as JSON")
+    parser.add_argument(
+        "-o", "--output", metavar="FILE", help="write placement, interface counters and times as JSON"
+    )
     parser.add_argument("-f", "--force", action="store_true", help="replace what is there")
 
 

@@ -30,23 +30,32 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of this action; those of the plan have no default, so that `--resume` sees what was given."""
     from rankwise.cli.parsing import add_json, add_output
 
-    own = "where the program runs: a launch line without it, for example 'mpiexec -n 64 -hosts n01,n02'"
-    parser.add_argument("--on", metavar="LINE", help=own + "; default: a lab")
+    own = "run on these hosts: a launch line without the program, as 'mpiexec -n 64 -hosts n01,n02'"
+    parser.add_argument("--on", metavar="LINE", help=own + "; default: in a lab")
     plan = parser.add_argument_group("what is validated (fixed when a validation begins)")
-    plan.add_argument("--nodes", type=int, metavar="N", help="nodes of the lab; default 4")
-    plan.add_argument("--cores", type=int, metavar="N", help="cores of each; default 4")
-    plan.add_argument("--rate", metavar="RATE", help=f"of each interface; default {_RATE}")
-    plan.add_argument("--ranks", metavar="N", help="default as many as cores")
-    plan.add_argument("--mpi", choices=("mpich", "openmpi"), help="where the program does not tell")
-    plan.add_argument("--placements", type=int, metavar="N", help="default 6")
+    plan.add_argument("--nodes", type=int, metavar="N", help="number of nodes of the lab; default 4")
+    plan.add_argument("--cores", type=int, metavar="N", help="number of cores of each node; default 4")
+    plan.add_argument("--rate", metavar="RATE", help=f"rate of each node's interface; default {_RATE}")
+    plan.add_argument("--ranks", metavar="N", help="number of ranks; default: one for each core")
     plan.add_argument(
-        "--repetitions", type=int, metavar="N", help="of each run; default 5, or fewer if time is short"
+        "--mpi", choices=("mpich", "openmpi"), help="MPI library of the program, if Rankwise does not find it"
     )
-    plan.add_argument("--machine", metavar="FILE", help="measured before there; default: measured now")
-    plan.add_argument("--seed", type=int, metavar="N", help="of random placements and searches; default 1")
-    plan.add_argument("--quick", action="store_true", help="a machine file measured in 12 s")
+    plan.add_argument("--placements", type=int, metavar="N", help="number of placements; default 6")
+    plan.add_argument(
+        "--repetitions",
+        type=int,
+        metavar="N",
+        help="runs of each placement; default 5, or fewer if time is short",
+    )
+    plan.add_argument(
+        "--machine", metavar="FILE", help="machine file of these nodes; default: measure one now"
+    )
+    plan.add_argument(
+        "--seed", type=int, metavar="N", help="where random placements and searches start; default 1"
+    )
+    plan.add_argument("--quick", action="store_true", help="measure the machine in 12 s only")
     add_state(parser, "default 5min")
-    add_output(parser, "write a page", metavar="FILE.md")
+    add_output(parser, "also write the result as a page", metavar="FILE.md")
     add_json(parser)
 
 
@@ -54,17 +63,20 @@ def add_state(parser: argparse.ArgumentParser, window: str) -> None:
     """Add the options that say where a validation is kept, and how far it goes; `window` says the default of one."""
     from rankwise.cli.parsing import seconds, share
 
-    parser.add_argument("--state", default="validation", metavar="DIR", help="default ./validation")
+    parser.add_argument(
+        "--state",
+        default="validation",
+        metavar="DIR",
+        help="directory for everything that was measured; default ./validation",
+    )
     parser.add_argument("--resume", action="store_true", help="go on with the validation in DIR")
     parser.add_argument(
         "--window",
         type=seconds,
         metavar="TIME",
-        help=f"begin no further run after this time, status {UNFINISHED} if some are missing; {window}",
+        help=f"start no run after this time; exit status {UNFINISHED} if runs are missing; {window}",
     )
-    tolerate = (
-        "repeat runs during which others used more than this share of the machine; default 0.05; FILE says it"
-    )
+    tolerate = "repeat a run if others used more than this share of the machine meanwhile; default 0.05; FILE names it"
     parser.add_argument("--tolerate", type=share, metavar="SHARE", help=tolerate)
 
 

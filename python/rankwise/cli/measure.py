@@ -22,12 +22,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     from rankwise.cli.parsing import add_json, add_output, duration
 
     add_output(parser, "the machine file; default HOST.machine.toml", metavar="FILE.machine.toml")
-    parser.add_argument("--quick", action="store_true", help="less than a minute instead of about five")
+    parser.add_argument("--quick", action="store_true", help="take less than a minute instead of about five")
+    parser.add_argument("--budget", type=duration, metavar="TIME", help="take about this much time, as 2min")
     parser.add_argument(
-        "--budget", type=duration, metavar="TIME", help="aim at this much time, for example 2min"
-    )
-    parser.add_argument(
-        "--resume", action="store_true", help="go on with the interrupted measurement of this machine file"
+        "--resume",
+        action="store_true",
+        help="go on with an interrupted measurement, and measure again what others disturbed",
     )
     parser.add_argument(
         "--plot",
@@ -37,18 +37,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="draw every curve with its fit: FILE.svg, .pdf or .png; FILE.html is a page with all answers",
     )
     parser.add_argument(
-        "--lab", metavar="NAME", help="measure this lab; `-- mpiexec` may still say which MPI"
+        "--lab", metavar="NAME", help="measure this lab; with `-- mpiexec`: with the MPI of this mpiexec"
     )
     instead = parser.add_argument_group("instead of measuring")
     instead.add_argument(
         "--show",
         nargs="*",
         metavar="NODE",
-        help="draw the nodes and the pairs that would measure: of the launcher line, this machine, a machine file, "
-        "an hwloc XML file, or a synthetic description (several: several nodes)",
+        help="draw the nodes, and the pairs of ranks that would measure; NODE: a machine file, an hwloc XML file or a "
+        "synthetic description, given again for several nodes; default: the nodes of the launch line, else this one",
     )
     instead.add_argument(
-        "--compare", nargs="+", metavar="FILE.machine.toml", help="machine files side by side"
+        "--compare", nargs="+", metavar="FILE.machine.toml", help="show machine files side by side"
     )
     add_json(parser)
 

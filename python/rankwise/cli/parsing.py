@@ -173,11 +173,11 @@ def _add_common(parser: argparse.ArgumentParser) -> None:
     common = parser.add_argument_group(_EVERYWHERE)
     quiet = "say less on stderr; twice: only errors"
     common.add_argument("-q", "--quiet", action="count", default=argparse.SUPPRESS, help=quiet)
-    verbose = "say more on stderr; tracebacks of errors"
+    verbose = "say more on stderr; show tracebacks of errors"
     common.add_argument("-v", "--verbose", action="count", default=argparse.SUPPRESS, help=verbose)
     choices = ("auto", "always", "never")
-    common.add_argument("--color", choices=choices, default=argparse.SUPPRESS, help="auto, always or never")
-    progress = "no progress bars (also: RANKWISE_NO_PROGRESS=1)"
+    common.add_argument("--color", choices=choices, default=argparse.SUPPRESS, help="use colours")
+    progress = "draw no progress bars (also: RANKWISE_NO_PROGRESS=1)"
     common.add_argument("--no-progress", action="store_true", default=argparse.SUPPRESS, help=progress)
 
 
@@ -189,24 +189,26 @@ def add_output(parser: argparse.ArgumentParser, help: str, metavar: str = "FILE"
 
 def add_json(parser: argparse._ActionsContainer) -> None:
     """Add `--json`."""
-    parser.add_argument("--json", action="store_true", help="one JSON object on stdout")
+    parser.add_argument("--json", action="store_true", help="print one JSON object on stdout")
 
 
 def add_mpi(parser: argparse.ArgumentParser) -> None:
     """Add `--mpi`."""
     flavours = ("mpich", "openmpi", "standard_abi")
-    parser.add_argument("--mpi", choices=flavours, help="the program's MPI, where it is not found rightly")
+    parser.add_argument(
+        "--mpi", choices=flavours, help="MPI library of the program, if Rankwise does not find it"
+    )
 
 
 def add_replays(parser: argparse.ArgumentParser) -> None:
     """Add `--replays`."""
-    help = "replays for the interval of a prediction, the machine's numbers drawn from theirs; default 20, 0: none"
+    help = "replays for the interval, each with other numbers of the machine; default 20; 0: no interval"
     parser.add_argument("--replays", type=_count, default=20, metavar="N", help=help)
 
 
 def add_plain(parser: argparse.ArgumentParser) -> None:
     """Add `--plain`."""
-    help = "times as replayed, also where the recorded run was on this machine and its time is known"
+    help = "do not correct predicted times by the time that the recorded run really took on this machine"
     parser.add_argument("--plain", action="store_true", help=help)
 
 

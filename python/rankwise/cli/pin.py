@@ -8,7 +8,7 @@ import os
 
 from rankwise.errors import RankwiseError
 
-HELP = "start a rank's program on its cores (written by you behind a launcher, before the program)"
+HELP = "bind a rank to its cores and start the program; stands between a launcher and the program"
 COMMAND = "./app args"
 FAILURE_STATUS = 125
 # The rank as launchers tell it, the narrowest first: mpiexec may run inside a step of srun.
@@ -28,9 +28,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--placement", "-p", required=True, metavar="FILE", help="the placement file")
     kind = parser.add_mutually_exclusive_group()
     kind.add_argument(
-        "--machine", "-m", metavar="FILE", help="the machine, if its nodes differ from this one"
+        "--machine",
+        "-m",
+        metavar="FILE",
+        help="machine file that describes the nodes, if they differ from this one",
     )
-    kind.add_argument("--node", metavar="TOPOLOGY", help="the same as an hwloc XML file or synthetic string")
+    kind.add_argument(
+        "--node",
+        metavar="TOPOLOGY",
+        help="description of a node instead of --machine: hwloc synthetic description or XML file",
+    )
 
 
 def run(args: argparse.Namespace) -> int:

@@ -49,9 +49,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("input", nargs="?", metavar="REC", help="a recording made with --trace")
     parser.add_argument("--machine", "-m", metavar="FILE", help="the machine file")
-    add_output(parser, "where the placement goes; default: beside the recording, NAME.placement.json")
+    add_output(parser, "the placement file; default NAME.placement.json beside the recording")
     parser.add_argument(
-        "--format", choices=tuple(FORMATS), help="write the files of this launcher too, and its launch line"
+        "--format",
+        choices=tuple(FORMATS),
+        help="also write the files of this launcher, and print its launch line",
     )
     parser.add_argument(
         "--hosts", metavar="A,B,...", help="the hosts of the nodes, for `--format` and `--current`"
@@ -60,14 +62,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--budget",
         type=duration,
         metavar="TIME",
-        help="for the search, as 30s; default 10s, graphs until it ends",
+        help="time for the search, as 30s; default 10s; a graph: until the search ends by itself",
     )
-    parser.add_argument("--seed", type=seed, default=1, metavar="N", help="of the search; default 1")
+    parser.add_argument(
+        "--seed",
+        type=seed,
+        default=1,
+        metavar="N",
+        help="where the search starts: the same number gives the same placement; default 1",
+    )
     parser.add_argument(
         "--objective",
         choices=("time", "network", "bytes"),
-        help="predicted time (default), the busiest network interface, or bytes between nodes; "
-        "for graphs, time and network: no busier node for less weight x distance",
+        help="what to make small: the predicted time (default), the time of the busiest network interface, or the "
+        "bytes between nodes; for graphs, time and network also keep the busiest node from getting busier",
     )
     parser.add_argument(
         "--current", metavar="FILE", help="be no worse than this placement; default: where the program ran"
@@ -76,39 +84,42 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--least-gain",
         type=share,
         metavar="SHARE",
-        help="keep where the program ran on this machine unless more of its time is saved; such as 0.1, as far as "
-        "predictions are to be believed; default 0",
+        help="keep the placement in which the program ran, unless another one saves more than this share of its time, "
+        "as 0.1; default 0",
     )
     parser.add_argument(
         "--memory-bound",
         metavar="F,R=F",
-        help="which part of the ranks' computation waits for memory; as of `rankwise predict`",
+        help="part of the computation that waits for memory, as in `rankwise predict`",
     )
     add_replays(parser)
     add_plain(parser)
     parser.add_argument(
         "--nodes",
         metavar="N|PxQ|HOSTS",
-        help="use N of the nodes, P with Q ranks each at most, or these hosts; "
-        "default: as many as the program ran on, or as hold the ranks one a core",
+        help="use N of the nodes, P nodes with at most Q ranks each, or these hosts; "
+        "default: as many as the program ran on, else as many as the ranks need with a core each",
     )
     memory = "replay larger schedules in windows, which takes longer; as of `rankwise predict`"
     parser.add_argument("--memory", type=size_bytes, metavar="SIZE", help=memory)
     limits = parser.add_argument_group("limits of the search, for recordings")
     limits.add_argument(
-        "--fix", action="append", metavar="RANK=NODE:CORE", help="a rank stays on this core; again for more"
+        "--fix",
+        action="append",
+        metavar="RANK=NODE:CORE",
+        help="keep a rank on this core; may be given again",
     )
     limits.add_argument(
         "--forbid",
         action="append",
         metavar="NODE:CORE",
-        help="no rank gets this core; `*:0` for all nodes, `0:2-5`",
+        help="put no rank on this core; `*:0` is core 0 of all nodes, `0:2-5` are four cores",
     )
     limits.add_argument(
-        "--cores-per-rank", type=int, metavar="N", help="neighbouring cores of a rank; default 1"
+        "--cores-per-rank", type=int, metavar="N", help="give each rank N neighbouring cores; default 1"
     )
     limits.add_argument(
-        "--keep-nodes", action="store_true", help="ranks stay on their nodes, cores may change"
+        "--keep-nodes", action="store_true", help="keep ranks on their nodes, change only cores"
     )
     place_graph.add_arguments(parser)
     add_json(parser)

@@ -21,11 +21,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("graphs, without a recording and a machine file")
     group.add_argument("--graph", metavar="FILE", help="a METIS graph: who talks to whom, and how much")
     group.add_argument(
-        "--hierarchy", metavar="A:B:...:N", help="parts of each level, cores first, nodes last"
+        "--hierarchy",
+        metavar="A:B:...:N",
+        help="how many parts each level has, cores first, nodes last; `N`: as many nodes as needed",
     )
     group.add_argument("--distances", metavar="A:B:...", help="cost of a unit of weight at each level")
     group.add_argument(
-        "--grid", metavar="AxBxC", help="of the ranks, slowest first; default: looked for in the graph"
+        "--grid",
+        metavar="AxBxC",
+        help="shape of the grid of ranks, slowest dimension first; default: looked for in the graph",
     )
 
 

@@ -53,17 +53,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--nodes",
         metavar="N|PxQ|HOSTS",
-        help="N of the nodes, P with Q ranks each, or these hosts; "
-        "default: as many as it ran on, or as hold the ranks",
+        help="use N of the nodes, P nodes with Q ranks each, or these hosts; "
+        "default: as many as the program ran on, else as many as the ranks need",
     )
     allocation = f"blocked, cyclic or plane=K; {repeat}"
     parser.add_argument("--allocation", action="append", default=[], metavar="HOW", help=allocation)
-    setting = "change a number of the machine, for example network.G=0.1ns/B; repeatable"
+    setting = "change a number of the machine, as network.G=0.1ns/B; may be given again"
     parser.add_argument("--set", action="append", default=[], metavar="T.K=V", help=setting)
-    sweep = "times over a range of a number, for example network.L=1us..100us:21,log"
+    sweep = "predict for a range of a number, as network.L=1us..100us:21,log"
     parser.add_argument("--sweep", metavar="T.K=A..B", help=sweep)
     parser.add_argument("--plot", metavar="FILE", help="draw what --sweep finds: .svg, .png or .pdf")
-    perfetto = "write when each rank did what, for ui.perfetto.dev (Chrome trace JSON)"
+    perfetto = "write a timeline for ui.perfetto.dev (Chrome trace JSON)"
     parser.add_argument("--perfetto", metavar="FILE", help=perfetto)
     choices = [part.name.replace("_", "-") for part in fields(Switches)]
     without = "leave out a part of the model: " + ", ".join(choices)
@@ -71,19 +71,30 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--without", action="append", default=[], choices=choices, metavar="PART", help=without
     )
     parser.add_argument(
-        "--no-losses", action="store_true", help="no replays to find out what is lost to what"
+        "--no-losses",
+        action="store_true",
+        help="do not find out what each part of the machine costs",
     )
-    bound = "part of computation that waits for memory, 0 to 1, for example 0.3 or 0.3,4-7=0.9"
+    bound = (
+        "part of the computation that waits for memory, 0 to 1: 0.3, or 0.3,4-7=0.9 with another value for "
+        "ranks 4 to 7"
+    )
     parser.add_argument("--memory-bound", metavar="F,R=F", help=bound)
     add_replays(parser)
     add_plain(parser)
-    library = "whose collective algorithms: mpich, mpich2, cray, openmpi or openmpi-4; default that of the recording"
+    library = (
+        "MPI library whose collective algorithms are used: mpich, mpich2, cray, openmpi or openmpi-4; "
+        "default: that of the recording"
+    )
     parser.add_argument(
         "--library", choices=("mpich", "mpich2", "cray", "openmpi", "openmpi-4"), metavar="MPI", help=library
     )
-    flops = "operations a second of a core, as 2.5Gf, for traces that count floating-point operations"
+    flops = "floating-point operations per second of a core, as 2.5Gf; for SimGrid's traces, which count them"
     parser.add_argument("--flops", type=flops_per_s, metavar="RATE", help=flops)
-    memory = "replay larger schedules in windows, without timeline and critical path (default 2GiB)"
+    memory = (
+        "memory for the replay; a larger schedule is replayed in windows, without timeline and critical "
+        "path; default 2GiB"
+    )
     parser.add_argument("--memory", type=size_bytes, metavar="SIZE", help=memory)
     goal = "also write the schedule as GOAL: text, or binary if it ends in .bin"
     parser.add_argument("--goal", metavar="FILE", help=goal)

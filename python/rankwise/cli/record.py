@@ -25,13 +25,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     from rankwise.cli.parsing import add_mpi, add_output
 
     add_output(
-        parser, "the recording; default app.16r.JOB.rw, by program, ranks and job or time", metavar="DIR"
+        parser,
+        "the recording; default: named after the program, the ranks, and the job or the time, as app.16r.JOB.rw",
+        metavar="DIR",
     )
     add_what(parser)
     parser.add_argument(
         "--link",
         action="store_true",
-        help="print what a program that MPI is linked into is linked with, and stop",
+        help="for programs with MPI linked in: print the object file to link them with, and stop",
     )
     add_mpi(parser)
 
@@ -39,31 +41,41 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def add_what(parser: argparse.ArgumentParser) -> None:
     """Add the options that say what is kept of a run; `what_of` reads them."""
     times = parser.add_mutually_exclusive_group()
-    times.add_argument("--trace", action="store_true", help="keep every call in program order too")
-    times.add_argument("--counts", action="store_true", help="only count calls, without timing them")
+    times.add_argument(
+        "--trace", action="store_true", help="also keep every call in order; predict and place need it"
+    )
+    times.add_argument("--counts", action="store_true", help="count calls, but do not time them")
     parser.add_argument(
         "--exact-times",
         action="store_true",
-        help="with --trace: do not round times (a trace three times as large)",
+        help="with --trace: do not round times; shows who waits for whom, and makes the trace three times as large",
     )
     parser.add_argument(
-        "--trace-calls", metavar="FIRST..LAST", help="trace only these calls of each rank, counted from 1"
+        "--trace-calls",
+        metavar="FIRST..LAST",
+        help="trace only these calls of each rank, counted from 1",
     )
     parser.add_argument(
         "--phase",
         metavar="NAME",
-        help="trace only between MPI_Pcontrol(1, NAME) and (-1, NAME); a number: from this level to another one",
+        help="trace only from MPI_Pcontrol(1, NAME) to MPI_Pcontrol(-1, NAME); a number: from "
+        "MPI_Pcontrol(NUMBER) to the next other level",
     )
-    parser.add_argument("--callsites", action="store_true", help="keep where in the program calls came from")
+    parser.add_argument(
+        "--callsites",
+        action="store_true",
+        help="also keep where in the program each call is: function, file and line",
+    )
     parser.add_argument(
         "--counters",
         metavar="LIST",
-        help="perf_event counters of each rank: perf's names, rNNN or libpfm4's, with commas between; `none` for none",
+        help="other counters of the processor, with commas between: names of `perf list` or libpfm4, or raw codes as "
+        "r10d1; `none` for none",
     )
     parser.add_argument(
         "--samples",
         metavar="TIME",
-        help="time between samples of what ranks use: `10ms`, `1s`, `off` for start and end only; default 100ms",
+        help="time between samples of what ranks use, as 10ms; `off`: at the start and the end only; default 100ms",
     )
     add_keep_arguments(parser)
 
@@ -73,14 +85,14 @@ def add_keep_arguments(parser: argparse._ActionsContainer) -> None:
     parser.add_argument(
         "--keep-arguments",
         action="store_true",
-        help="keep the command whole; by default `***` stands for the values of passwords, tokens and keys",
+        help="keep the command as it is; without this, `***` replaces values of passwords, tokens and keys",
     )
 
 
 def add_record(parser: argparse._ActionsContainer) -> None:
     """Add the options of commands that start a program and may record it as well; `record_request` reads them."""
-    parser.add_argument("--record", metavar="DIR", help="record the run as well")
-    parser.add_argument("--trace", action="store_true", help="record every call in program order too")
+    parser.add_argument("--record", metavar="DIR", help="also record the run, in this directory")
+    parser.add_argument("--trace", action="store_true", help="with --record: also keep every call in order")
     add_keep_arguments(parser)
 
 

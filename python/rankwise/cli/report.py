@@ -30,40 +30,43 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "recordings",
         metavar="REC",
         nargs="+",
-        help="the recording, a directory NAME.rw, or a JSON of TALP (DLB); two are compared, and several on different "
-        "numbers of ranks make a table of how the program scales",
+        help="a recording (a directory NAME.rw) or a JSON file of TALP (DLB); two are compared; several with different "
+        "numbers of ranks show how the program scales",
     )
     add_output(parser, "the HTML report; default NAME.report.html beside NAME.rw")
     add_json(parser)
-    parser.add_argument("--talp", metavar="FILE", help="also write the efficiencies as TALP's JSON (DLB)")
+    parser.add_argument(
+        "--talp", metavar="FILE", help="also write the efficiencies as a JSON file of TALP (DLB)"
+    )
     parser.add_argument(
         "--ideal-time",
         choices=("dimemas", "scalasca"),
         default="dimemas",
-        help="of the efficiencies: by replay on an ideal network (dimemas), or the run time without what calls took "
-        "to transfer (scalasca)",
+        help="what the efficiencies take as ideal time: a replay on an ideal network (dimemas, default), or the run "
+        "time without the time of transfers (scalasca)",
     )
-    parser.add_argument("--open", action="store_true", help="show the HTML report in the browser")
+    parser.add_argument("--open", action="store_true", help="open the HTML report in the browser")
     parser.add_argument(
         "--job",
         metavar="JOB",
-        help="number or name of an MPI job, where several were recorded; default the largest",
+        help="number or name of the MPI job to show, if several were recorded; default: the largest",
     )
     parser.add_argument(
         "--section",
         choices=("use",),
-        help="print only this section, with its tables: use (by rank, core, interrupt, queue and interface)",
+        help="print only this section, with all its tables; use: by rank, core, interrupt, queue and interface",
     )
     parser.add_argument(
         "--check",
         action="store_true",
-        help="say only which files of it are whole, damaged, or not covered by checksums; status 1 for damage",
+        help="only check the files of the recording: whole, damaged, or not covered by checksums; exit status 1 if one "
+        "is damaged",
     )
     parser.add_argument(
         "--machine",
         "-m",
         metavar="FILE",
-        help="machine file: what findings cost, and what a better placement saves, is predicted on it",
+        help="machine file; with it the report predicts what findings cost, and what a better placement saves",
     )
     report_compare.add_arguments(parser)
     report_watch.add_arguments(parser)
@@ -74,20 +77,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="KIND",
         action="append",
         default=[],
-        help="blocked (default), cyclic or plane=K: how ranks are dealt to nodes; may be repeated",
+        help="how ranks are dealt to nodes: blocked (default), cyclic or plane=K; may be given again",
     )
     asked.add_argument(
         "--node",
         "--topology",
         metavar="DESC",
-        help="each node: an hwloc synthetic description ('package:2 core:2', with (indexes=...) for OS order) "
+        help="what a node is: an hwloc synthetic description ('package:2 core:2', with (indexes=...) for OS order) "
         "or XML file; default: as recorded",
     )
     asked.add_argument(
         "--core-order",
         metavar="ORDER",
-        help="in which a node's ranks take its cores: as they share the most (logical), by OS index (os), a core "
-        "of each package in turn (packages), or 3,2,0,1; default os if --node has indexes, else logical",
+        help="in which order the ranks of a node take its cores: neighbours in hwloc's order (logical), by OS index "
+        "(os), a core of each package in turn (packages), or a list as 3,2,0,1; default: os if --node has "
+        "indexes, else logical",
     )
     asked.add_argument("--placement", metavar="FILE", help="a placement file, NAME.placement.json")
     asked.add_argument(

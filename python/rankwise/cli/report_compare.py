@@ -30,20 +30,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         default=[],
         metavar="REC",
-        help="compare: the recordings named before are of the runs before, these of the runs after; "
-        "`A.rw B.rw` is `A.rw --against B.rw`",
+        help="compare: REC in front of this option are the old runs, REC behind it the new runs; `A.rw B.rw` is short "
+        "for `A.rw --against B.rw`",
     )
     group.add_argument(
         "--fail-above",
         type=_part,
         metavar="PERCENT",
-        help="exit status 1 if the runs after take so much more time, as 5%%; with several a side, more than noise too",
+        help="exit status 1 if the new runs take this much longer, as 5%%; with several runs a side, the difference "
+        "must also be more than noise",
     )
     group.add_argument(
         "--scaling",
         choices=("strong", "weak"),
-        help="of recordings on different numbers of ranks: the same work for all, or for each rank; default: told "
-        "from them",
+        help="with different numbers of ranks: strong, if all runs do the same work together; weak, if each rank does "
+        "the same work; default: found from the recordings",
     )
 
 

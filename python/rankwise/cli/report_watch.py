@@ -25,13 +25,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     from rankwise.cli.parsing import duration
 
     group = parser.add_argument_group("a run that is going on")
-    group.add_argument("--watch", action="store_true", help="show what is recorded so far, again and again")
+    group.add_argument(
+        "--watch",
+        action="store_true",
+        help="show what is recorded so far, again and again until the run ends",
+    )
     group.add_argument(
         "--every",
         type=duration,
         default=2.0,
         metavar="TIME",
-        help="how long to wait in between, as 5s; default 2s",
+        help="with --watch: how often, as 5s; default 2s",
     )
 
 

@@ -26,23 +26,32 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--hosts",
         metavar="A,B,...",
-        help="the hosts of its nodes; default: those on the launch line, of the allocation, or this one",
+        help="the hosts, in the order of the placement's nodes; default: those of the launch line, else of the batch "
+        "job, else this host",
     )
     kind = parser.add_mutually_exclusive_group()
     kind.add_argument(
-        "--machine", "-m", metavar="FILE", help="the machine, if its nodes differ from this one"
+        "--machine",
+        "-m",
+        metavar="FILE",
+        help="machine file that describes the nodes, if they differ from this one",
     )
-    kind.add_argument("--node", metavar="TOPOLOGY", help="the same as an hwloc XML file or synthetic string")
+    kind.add_argument(
+        "--node",
+        metavar="TOPOLOGY",
+        help="description of a node instead of --machine: hwloc synthetic description or XML file",
+    )
     parser.add_argument(
         "--reorder",
         action="store_true",
-        help="leave placing out of the launcher: ranks are renumbered and bind themselves inside the program",
+        help="for any launcher: it starts the ranks as it likes; inside the program they get new numbers and bind "
+        "themselves",
     )
     parser.add_argument(
-        "--share-cores", action="store_true", help="run a placement that puts several ranks on a core"
+        "--share-cores", action="store_true", help="allow a placement with several ranks on a core"
     )
     add_record(parser)
-    parser.add_argument("-f", "--force", action="store_true", help="replace a recording that is there")
+    parser.add_argument("-f", "--force", action="store_true", help="replace the recording of --record")
 
 
 def run(args: argparse.Namespace) -> int:

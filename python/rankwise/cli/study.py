@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from rankwise.study.request import Request
     from rankwise.study.result import StudyList, StudyResult
 
-HELP = "experiments of the papers, predicted or measured, with their figures"
+HELP = "repeat an experiment of a paper, predicted or measured, with its figures"
 COMMAND = "LAUNCHER"
 _MODES = ("machine", "lab", "cluster")
 
@@ -28,26 +28,32 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
     parser.usage = "%(prog)s [NAME] [OPTIONS] [-- LAUNCHER]"
     parser.epilog = (
-        "without NAME, lists them. A study goes on where it was interrupted: what it has\n"
-        "measured, or predicted for long, is kept in its directory.\n"
+        "Without NAME, all studies are listed. If a study was interrupted, the same\n"
+        "command goes on with what is in its directory.\n"
         "  rankwise study message-distribution\n"
         '  rankwise study allocation --app "cg --class A" --on machine site.machine.toml\n'
         "  rankwise study network-sharing --on cluster --part 2/8 -- srun -n 64"
     )
-    parser.add_argument("name", nargs="?", metavar="NAME", help="for example levels")
-    on = "machine FILE ...: predict for machine files (default: those of the paper); lab [NAME]; cluster: measure"
-    parser.add_argument("--on", nargs="+", metavar="WHERE", help=on)
-    app = (
-        "instead of the study's own programs: a workload as cg.A, a recording, or a program; may be repeated"
+    parser.add_argument(
+        "name", nargs="?", metavar="NAME", help="the study, as levels; without it all are listed"
     )
+    on = (
+        "machine FILE ...: predict for these machine files (default: those of the paper); lab [NAME]: measure "
+        "in a lab; cluster: measure with the launcher behind `--`"
+    )
+    parser.add_argument("--on", nargs="+", metavar="WHERE", help=on)
+    app = "program instead of the study's own: a workload as cg.A, a recording, or a command; may be given again"
     parser.add_argument("--app", action="append", default=[], metavar="PROGRAM", help=app)
-    parser.add_argument("--ranks", type=int, metavar="N", help="instead of the study's own number")
-    part = "make only this part of what is measured, as in a job array; without it at the end, all together"
+    parser.add_argument("--ranks", type=int, metavar="N", help="number of ranks instead of the study's own")
+    part = (
+        "measure only every N-th case, as element K of a job array; at the end the same command without "
+        "--part puts all together"
+    )
     parser.add_argument("--part", metavar="K/N", help=part)
     files = parser.add_argument_group("files")
-    files.add_argument("-o", "--output", metavar="DIR", help="directory; default NAME.study")
-    files.add_argument("--markdown", metavar="FILE", help="also write it as Markdown")
-    files.add_argument("--no-files", action="store_true", help="write none")
+    files.add_argument("-o", "--output", metavar="DIR", help="directory of the result; default NAME.study")
+    files.add_argument("--markdown", metavar="FILE", help="also write the page as Markdown")
+    files.add_argument("--no-files", action="store_true", help="write no files")
     add_json(files)
 
 

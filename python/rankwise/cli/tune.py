@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from rankwise.launchers.execute import Ended
     from rankwise.tune.job import TunedJob
 
-HELP = "put ranks on better cores while they run, and keep what is measured to help"
+HELP = "move ranks to better cores while they run, and keep what makes the program faster"
 COMMAND = "mpiexec -n 16 ./app args"
 FAILURE_STATUS = 125
 # `rankwise tune status` and others start no program.
@@ -26,19 +26,22 @@ _PROGRAM = "a program"
 _OPTIONS: dict[str, tuple[tuple[str, ...], dict[str, Any]]] = {
     "--dry-run": (
         (_PROGRAM, "--pid", "--daemon"),
-        {"action": "store_true", "help": "change nothing, say what would be done"},
+        {"action": "store_true", "help": "change nothing, only say what would be done"},
     ),
-    "--keep": (("--pid",), {"action": "store_true", "help": "leave masks as they are at the end"}),
+    "--keep": (("--pid",), {"action": "store_true", "help": "do not move ranks back at the end"}),
     "--config": (
         ("--daemon", "status", "stop"),
-        {"metavar": "FILE", "help": "the daemon's file; default /etc/rankwise/tune.toml"},
+        {"metavar": "FILE", "help": "configuration of the daemon; default /etc/rankwise/tune.toml"},
     ),
-    "--machine": ((_PROGRAM, "--pid"), {"metavar": "FILE", "help": "what messages cost on this node"}),
+    "--machine": (
+        (_PROGRAM, "--pid"),
+        {"metavar": "FILE", "help": "machine file: what messages cost on this node"},
+    ),
     "--irq": (
         (_PROGRAM, "--pid"),
-        {"action": "store_true", "help": "also move interrupts instead of ranks, where allowed"},
+        {"action": "store_true", "help": "also move interrupts instead of ranks, if that is allowed"},
     ),
-    "--socket": (("status", "stop"), {"metavar": "PATH", "help": "only the tuner that answers here"}),
+    "--socket": (("status", "stop"), {"metavar": "PATH", "help": "ask only the tuner with this socket"}),
     "--mpi": ((_PROGRAM,), {}),
     "--record": ((_PROGRAM,), {}),
     "--trace": ((_PROGRAM,), {}),
@@ -60,19 +63,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.usage = "%(prog)s [status|stop|show NAME] [OPTIONS] [-- mpiexec -n 16 ./app]"
     parser.epilog = (
         "  rankwise tune --dry-run -- mpiexec -n 16 ./app  what would be done, and why\n"
-        "  rankwise tune --pid 1234 1235                   processes that run\n"
+        "  rankwise tune --pid 1234 1235                   processes that already run\n"
         "  rankwise tune --daemon                          as a service of a node\n"
         "  rankwise tune status                            tuners of this node\n"
-        "  rankwise tune stop                              put masks back and end\n"
-        "  rankwise tune show NAME                         what `-o` kept, or a recording\n"
+        "  rankwise tune stop                              move ranks back and end\n"
+        "  rankwise tune show NAME                         what was done\n"
         "docs/tune.md says how it decides and what it never does."
     )
     parser.set_defaults(what=None, name=None, take_own_options=_take_words)
     parser.add_argument(
-        "--pid", nargs="*", type=_process, metavar="PID", help="processes that run, as ranks of one job"
+        "--pid",
+        nargs="*",
+        type=_process,
+        metavar="PID",
+        help="tune processes that already run, as ranks of one job",
     )
     parser.add_argument("--node", help=argparse.SUPPRESS)  # what a rank gives the tuner that it starts
-    parser.add_argument("--daemon", action="store_true", help="serve this node until it is stopped")
+    parser.add_argument("--daemon", action="store_true", help="tune all jobs of this node until stopped")
     for option, (_, keywords) in _OPTIONS.items():
         if keywords:
             parser.add_argument(option, *_SHORT.get(option, ()), **keywords)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from rankwise.workloads.generate import Communication
     from rankwise.workloads.program import Collective
 
-HELP = "programs with the communication of known applications"
+HELP = "compile, count or trace small programs that communicate as known applications do"
 SCHEMA = "rankwise.workload/1"
 
 
@@ -25,19 +25,28 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     from rankwise.cli.parsing import add_json
 
     parser.epilog = (
-        "without NAME, lists them; with NAME, compiles it with the site's mpicc and\nprints its path:\n"
+        "Without NAME, all workloads are listed. With NAME, it is compiled with mpicc,\n"
+        "and its path is printed:\n"
         "  mpiexec -n 16 $(rankwise workloads cg) --class B\n"
         "the list says which options of its own each has: --OPTION VALUE after NAME"
     )
-    parser.add_argument("name", nargs="?", metavar="NAME", help="for example cg")
     parser.add_argument(
-        "--launcher", metavar="MPIEXEC", help="whose MPI to compile for; default mpicc on PATH"
+        "name", nargs="?", metavar="NAME", help="the workload, as cg; without it all are listed"
+    )
+    parser.add_argument(
+        "--launcher",
+        metavar="MPIEXEC",
+        help="compile for the MPI of this launcher; default: that of mpicc on PATH",
     )
     count = parser.add_argument_group("what it sends, without running it")
     count.add_argument("--count", action="store_true", help="count its messages instead of compiling it")
-    count.add_argument("--class", dest="problem_class", metavar="CLASS", help="default B")
-    count.add_argument("--ranks", type=int, metavar="N", help="default 16")
-    count.add_argument("--iterations", type=int, metavar="N", help="default as the class has")
+    count.add_argument(
+        "--class", dest="problem_class", metavar="CLASS", help="problem size: S, W, A, B, C or D; default B"
+    )
+    count.add_argument("--ranks", type=int, metavar="N", help="number of ranks; default 16")
+    count.add_argument(
+        "--iterations", type=int, metavar="N", help="number of iterations; default: that of the class"
+    )
     add_json(count)
     workloads_trace.add_arguments(parser)
     workloads_kernels.add_arguments(parser)

@@ -16,12 +16,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--measure-kernels",
         action="store_true",
-        help="measure them, one process a core at the same time; -o FILE, default HOST.kernels.toml",
+        help="measure the kernels, a process on each core at the same time; writes -o FILE, default HOST.kernels.toml",
     )
     group.add_argument(
-        "--a-package", action="store_true", help="one process a package, with a thread for each core"
+        "--a-package",
+        action="store_true",
+        help="with one process on each package instead, and a thread for each core",
     )
-    blas = "library with the Fortran interface, as libblas.so.3; default that of numpy"
+    blas = "BLAS with the Fortran interface, as libblas.so.3; default: that of numpy"
     group.add_argument("--blas", metavar="LIBRARY", help=blas)
 
 

@@ -24,20 +24,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
     group = parser.add_argument_group("a recording of it, without running it")
     group.add_argument(
-        "--trace", action="store_true", help="write a recording whose times are those of a replay"
+        "--trace",
+        action="store_true",
+        help="write a recording without running the program; its times are predicted",
     )
     group.add_argument(
-        "-o", "--output", metavar="DIR", help="its directory, as cg.rw; default NAME.CLASS.Nr.rw"
+        "-o", "--output", metavar="DIR", help="the recording, as cg.rw; default NAME.CLASS.Nr.rw"
     )
-    group.add_argument("-f", "--force", action="store_true", help="replace a recording that is there")
-    machine = "machine file to replay on; default one node on which messages take no time"
+    group.add_argument("-f", "--force", action="store_true", help="replace what is there")
+    machine = "machine file for the times; default: one node on which messages take no time"
     group.add_argument("--machine", metavar="FILE", help=machine)
-    group.add_argument("--placement", metavar="FILE", help="where its ranks are; default blocked")
-    rate = "operations a second of a core, as 2.5Gf (default 1Gf)"
+    group.add_argument("--placement", metavar="FILE", help="where the ranks are; default: blocked")
+    rate = "floating-point operations per second of a core, as 2.5Gf; default 1Gf"
     group.add_argument("--flops", type=flops_per_s, metavar="RATE", help=rate)
-    kernels = "what computing kernels cost (formats/kernels.md), instead of their operations"
+    kernels = "file with the cost of computing kernels (formats/kernels.md); default: as --flops says"
     group.add_argument("--kernels", metavar="FILE", help=kernels)
-    library = "whose collective algorithms: mpich (default) or openmpi"
+    library = "MPI library whose collective algorithms are used: mpich (default) or openmpi"
     group.add_argument("--library", choices=("mpich", "openmpi"), metavar="MPI", help=library)
 
 
