@@ -29,7 +29,7 @@ MASKED = [
     re.compile(r"(?<=^\(mean of )\d+ placements.*(?=\)$)"),
 ]
 # What these print is of a run with MPI, and other each time: documents show it as it came out once.
-RUNS = ("rankwise lab", "rankwise run")
+RUNS = ("rankwise doctor", "rankwise lab", "rankwise record", "rankwise run")
 QUOTE = re.compile(r"<!-- transcript: (\S+) -->\n")
 
 
