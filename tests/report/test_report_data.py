@@ -273,7 +273,9 @@ def test_call_sites_are_shown_the_longest_first(tmp_path):
     # AND what is no part of the run has no share of it
     assert (last.call, last.share) == ("MPI_Finalize", None)
     assert "MPI_Send 300 ms 30.0 % 6 app +0x40" in " ".join(render(report).split())
-    assert "<code>/nowhere/app +0x40</code>" in render_html(report)
+    page = render_html(report)
+    assert 'title="/nowhere/app"><code>app</code>' in page
+    assert "<code>MPI_Send</code> <small>+0x40</small>" in page
 
 
 def test_a_place_is_named_by_function_file_and_line():
@@ -306,7 +308,7 @@ def test_of_many_call_sites_the_terminal_says_where_the_others_are(tmp_path):
     rank.sites = [(0, "MPI_Send", 16 * at, 1, 1000 * at) for at in range(1, 31)]
     report = report_of(write_recording(tmp_path / "sites.rw", [rank]))
     assert "22 more are in the HTML report and in `rankwise report --json`" in render(report)
-    assert render_html(report).count("<code>/nowhere/app +") == 30
+    assert render_html(report).count("<code>MPI_Send</code> <small>+0x") == 30
 
 
 def test_ranks_that_stood_still_outside_mpi_are_noted(tmp_path):

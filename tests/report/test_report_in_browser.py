@@ -41,10 +41,7 @@ def test_it_is_drawn_without_requests_and_complaints(report, tmp_path, ranks, wi
             page.locator(f"#{name} canvas").hover()
             assert "rank" in page.locator(TIP).inner_text() or "node" in page.locator(TIP).inner_text()
         # AND the matrix has many colours
-        colours = page.locator("#matrix-picture canvas").evaluate(
-            "c => new Set(new Uint32Array(c.getContext('2d').getImageData(0, 0, c.width, c.height).data.buffer)).size"
-        )
-        assert colours > 50
+        assert shades(page.locator("#matrix-picture canvas")) > 50
         assert (shown.problems, shown.requests) == ([], [])
 
 
@@ -99,18 +96,113 @@ def test_pages_follow_the_systems_colours(report, tmp_path):
     assert found == ["rgb(255, 255, 255)", "rgb(20, 24, 28)"]
 
 
-def test_placements_are_tabs_of_the_map(report, tmp_path):
-    with opened(render(report), tmp_path) as shown:
+@pytest.mark.parametrize(("width", "beside"), [(1200, True), (500, False)])
+def test_a_placement_is_beside_the_one_of_the_run(report, tmp_path, width, beside):
+    with opened(render(report), tmp_path, width) as shown:
         page = drawn(shown)
         # GIVEN the map as it ran, with the rank of each core
-        assert page.locator("#map-picture .node").count() == 4
-        assert page.locator("#map-picture .core.used").count() == 16
-        page.locator("#map-picture .core.used").nth(5).hover()
+        ran, asked = (page.locator("#map-picture section").nth(at) for at in range(2))
+        assert ran.locator(".node").count() == asked.locator(".node").count() == 4
+        assert ran.locator(".core.used").count() == 16
+        ran.locator(".core.used").nth(5).hover()
         assert "rank 5" in page.locator(TIP).inner_text()
-        # WHEN the other placement is chosen
-        page.locator("#map-picture [role=tab]").nth(1).click()
-        # THEN its nodes are shown
-        assert "node0" in page.locator("#map-picture .node").first.inner_text()
+        assert "node0" in asked.locator(".node").first.inner_text()
+        # THEN the other one is to the right where there is room, and else below
+        one, other = ran.bounding_box(), asked.bounding_box()
+        assert (other["x"] >= one["x"] + one["width"]) == beside
+        assert (other["y"] >= one["y"] + one["height"]) == (not beside)
+
+
+def test_of_many_placements_tabs_choose_the_second(record, tmp_path):
+    recording = Recording.open(record())
+    asked = asked_placements(recording, Asked(nodes="4x4", allocations=["blocked", "cyclic"]))
+    with opened(render(build(recording, asked)), tmp_path) as shown:
+        page = drawn(shown)
+        second = page.locator("#map-picture section").nth(1)
+        second.locator(".core.used").nth(1).hover()
+        assert "rank 1" in page.locator(TIP).inner_text()
+        second.locator("[role=tab]").nth(1).click()
+        second.locator(".core.used").nth(1).hover()
+        assert "rank 4" in page.locator(TIP).inner_text()
+
+
+def shades(canvas):
+    """How many colours a canvas has."""
+    return canvas.evaluate(
+        "c => new Set(new Uint32Array(c.getContext('2d').getImageData(0, 0, c.width, c.height).data.buffer)).size"
+    )
+
+
+def pixels(canvas):
+    return canvas.evaluate("c => c.toDataURL()")
+
+
+@pytest.mark.parametrize("width", [1200, 500])
+@pytest.mark.parametrize("ranks", [16, 256, 4096])
+def test_sections_after_the_first_screen(report, tmp_path, ranks, width):
+    with opened(render(enlarged(report, ranks)), tmp_path, width) as shown:
+        page = drawn(shown)
+        # WHEN each switch of the matrix is turned
+        matrix = page.locator("#matrix-picture canvas")
+        what, which, how = (page.locator("#matrix-picture [role=tablist]").nth(at) for at in range(3))
+        seen = {pixels(matrix)}
+        for switch, names in (
+            (what, ["bytes", "messages", "time"]),
+            (which, ["all", "point-to-point", "collective", "MPI_COMM_WORLD"]),
+        ):
+            assert switch.locator("[role=tab]").all_inner_texts() == names
+            for at in range(1, len(names)):
+                switch.locator("[role=tab]").nth(at).click()
+                seen.add(pixels(matrix))
+        # THEN bytes, messages and times are other pictures, and parts without times say so
+        assert len(seen) == 4
+        assert "is not known" in page.locator("#matrix-picture p").inner_text()
+        what.locator("[role=tab]").first.click()
+        assert shades(matrix) > 50
+        how.locator("[role=tab]").nth(1).click()
+        matrix.hover()
+        assert "rank" in page.locator(TIP).inner_text()
+        # AND each other picture tells of what is under the pointer
+        for name, words in (("waits", "for rank"), ("sizes", "up to"), ("phases", "computation")):
+            canvas = page.locator(f"#{name}-picture canvas").first
+            canvas.hover()
+            assert words in page.locator(TIP).inner_text()
+        rows = page.locator("#phases-picture canvas").nth(1)
+        rows.hover()
+        assert "rank" in page.locator(TIP).inner_text()
+        page.locator("#phases-picture canvas").nth(2).hover()
+        assert "from" in page.locator(TIP).inner_text()
+        page.locator("#sizes-picture canvas").nth(1).hover()
+        assert "/s" in page.locator(TIP).inner_text()
+        # AND branches of call sites open
+        inner = page.locator("#call-tree > details > details").nth(1)
+        inner.locator("summary").click()
+        assert inner.locator("div.branch").first.is_visible()
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        assert (shown.problems, shown.requests) == ([], [])
+
+
+def test_the_matrix_is_ordered_by_node_with_lines_where_nodes_end(record, tmp_path):
+    # GIVEN ranks dealt to two nodes in turn: 0, 2, 4, 6 and 1, 3, 5, 7
+    path = record(ranks=8)
+    recording = Recording.open(path)
+    asked = asked_placements(recording, Asked(nodes="2x4", allocations=["cyclic"]))
+    with opened(render(build(recording, asked)), tmp_path) as shown:
+        page = drawn(shown)
+        order = page.locator("#matrix-picture [role=tablist]").last
+        assert order.locator("[role=tab]").all_inner_texts()[0] == "by rank"
+        order.locator("[role=tab]").last.click()
+        canvas = page.locator("#matrix-picture canvas")
+        box = canvas.bounding_box()
+        side = min(box["width"] - 50, 660) / 8
+        # THEN the second row is that of rank 2, and the last column that of rank 7
+        canvas.hover(position={"x": 46 + 7.5 * side, "y": 22 + 1.5 * side})
+        assert page.locator(TIP).inner_text().startswith("rank 2 to rank 7: ")
+
+
+def test_the_map_begins_on_the_first_window(report, tmp_path):
+    with opened(render(enlarged(report, 256)), tmp_path) as shown:
+        assert drawn(shown).locator("#map").bounding_box()["y"] < 860
 
 
 def test_any_ranks_node_of_many_is_found(report, tmp_path):

@@ -13,7 +13,7 @@ import pytest
 from rankwise.recording import Recording
 from rankwise.report import use_words
 from rankwise.report.build import build
-from rankwise.report.data import Network, NetworkOfRank, NetworkPair
+from rankwise.report.data.network import Network, NetworkOfRank, NetworkPair
 from rankwise.report.hosts import hosts_text, short_names
 from rankwise.report.html import render as render_html
 from rankwise.report.nodes import of_machines

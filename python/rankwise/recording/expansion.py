@@ -63,6 +63,43 @@ class Expansion:
 
 def expand(job: Job, communicators: Communicators) -> Expansion:
     """Count the messages of all collective calls of a job."""
+    entries, number, columns = _calls(job, communicators)
+    offsets, members = communicators.groups()
+    (rows,) = _counted(job, communicators, [columns])
+    usable = _usable(number, offsets)
+    return Expansion(
+        rows, number, _world_roots(entries, number, usable, offsets, members), _missing(entries, usable, rows)
+    )
+
+
+def by_communicator(job: Job, communicators: Communicators) -> pl.DataFrame:
+    """Messages of collective calls between world ranks, by communicator.
+
+    Columns are communicator, source, destination, messages, bytes. Those that callers record one by one are not among
+    them: `recorded_directly`.
+    """
+    _, number, columns = _calls(job, communicators)
+    order = np.argsort(number, kind="stable")
+    order = order[number[order] >= 0]
+    parts = np.split(order, np.flatnonzero(np.diff(number[order])) + 1) if len(order) else []
+    counted = _counted(
+        job, communicators, [{name: each[part] for name, each in columns.items()} for part in parts]
+    )
+    names = ("source", "destination", "messages", "bytes")
+    found = [
+        pl.DataFrame(
+            {"communicator": np.full(len(rows["source"]), number[part[0]], np.int64)}
+            | {name: rows[name].astype(np.int64) for name in names}
+        )
+        for part, rows in zip(parts, counted, strict=True)
+    ]
+    empty = pl.DataFrame(schema=dict.fromkeys(("communicator", *names), pl.Int64))
+    pairs = pl.concat([empty, *found]).group_by("communicator", "source", "destination", maintain_order=True)
+    return pairs.agg(pl.col("messages", "bytes").sum())
+
+
+def _calls(job: Job, communicators: Communicators) -> tuple[np.ndarray, np.ndarray, dict[str, np.ndarray]]:
+    """Entries of all threads, their communicators' numbers, and them as counting takes them."""
     parts = [thread.collectives for thread in job.threads]
     entries = np.concatenate([*parts, np.empty(0, COLLECTIVE_ENTRY)])
     resolved = [
@@ -71,12 +108,7 @@ def expand(job: Job, communicators: Communicators) -> Expansion:
     ]
     number = np.concatenate([numbers for numbers, _ in resolved])
     rank = np.concatenate([ranks for _, ranks in resolved])
-    offsets, members = communicators.groups()
-    listed = np.diff(offsets.astype(np.int64)) > 0
-    usable = number >= 0
-    usable[usable] = listed[number[usable]]
-
-    library = algorithms_of(job.threads[0].rank)
+    usable = _usable(number, communicators.groups()[0])
     columns = {
         "rank": np.where(usable, rank, 0).astype(np.uint32),
         "group": np.where(usable, number, 0).astype(np.uint32),
@@ -89,15 +121,34 @@ def expand(job: Job, communicators: Communicators) -> Expansion:
         "total_bytes": entries["bytes2"],
         "count": entries["count"],
     }
-    contiguous = {name: np.ascontiguousarray(column) for name, column in columns.items()}
-    if len(listed) == 0:
+    return entries, number, columns
+
+
+def _usable(number: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+    """Of which entries the communicator's members are known."""
+    usable: np.ndarray = number >= 0
+    usable[usable] = (np.diff(offsets.astype(np.int64)) > 0)[number[usable]]
+    return usable
+
+
+def _counted(
+    job: Job, communicators: Communicators, parts: list[dict[str, np.ndarray]]
+) -> list[dict[str, np.ndarray]]:
+    """Messages of some calls each, as `core.count_messages` gives them."""
+    offsets, members = communicators.groups()
+    if len(offsets) < 2:
         offsets = np.zeros(2, np.uint64)
-    rows = core.count_messages(
-        library, **contiguous, group_offsets=offsets, group_members=members, node=nodes_of(job)
-    )
-    return Expansion(
-        rows, number, _world_roots(entries, number, usable, offsets, members), _missing(entries, usable, rows)
-    )
+    library, node = algorithms_of(job.threads[0].rank), nodes_of(job)
+    return [
+        core.count_messages(
+            library,
+            **{name: np.ascontiguousarray(column) for name, column in columns.items()},
+            group_offsets=offsets,
+            group_members=members,
+            node=node,
+        )
+        for columns in parts
+    ]
 
 
 def _world_roots(

@@ -226,6 +226,22 @@ class Recording:
             raise self._timeline
         return self._timeline
 
+    def collective_messages(self) -> pl.DataFrame:
+        """Messages of collectives by communicator, source and destination.
+
+        Those that callers record one by one are not among them.
+
+        Raises:
+            RankwiseError: The raw files cannot be read.
+        """
+        from rankwise.recording.communicators import unify
+        from rankwise.recording.expansion import by_communicator
+        from rankwise.recording.job import choose_job
+        from rankwise.recording.raw import read
+
+        job = choose_job(read(self.path), self.job)
+        return by_communicator(job, unify(job))
+
     def events(self, rank: int) -> dict[str, np.ndarray]:
         """The trace of a rank's first thread as numpy columns (`core/trace/event_columns.hpp`), in ticks.
 

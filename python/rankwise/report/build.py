@@ -23,6 +23,11 @@ from rankwise.recording.ending import brief
 from rankwise.report import data
 from rankwise.report.call_sites import call_sites
 from rankwise.report.collectives import collectives
+from rankwise.report.communication.messages import clear_calls, timed_messages
+from rankwise.report.communication.over_time import over_time
+from rankwise.report.communication.parts import matrix_parts
+from rankwise.report.communication.sizes import message_sizes
+from rankwise.report.communication.waits import pair_waits
 from rankwise.report.gaps import gaps, notes
 from rankwise.report.map import node_map
 from rankwise.report.matrix import detailed
@@ -63,6 +68,10 @@ def build(
     split = split_waits(recording)
     used = use(recording)
     placed = ([ran] if ran else []) + list(asked)
+    timed = None
+    if split is not None and split.waits is not None:
+        timed = timed_messages(recording.timeline(), clear_calls(split))
+    matrix = detailed(columns, recording.world_size)
     return data.ReportData(
         schema=data.SCHEMA,
         rankwise=rankwise.__version__,
@@ -83,7 +92,11 @@ def build(
         waiting=waiting(split),
         use=used,
         network=network(recording),
-        matrix=detailed(columns, recording.world_size),
+        matrix=matrix,
+        matrix_parts=matrix_parts(recording, matrix, timed),
+        pair_waits=pair_waits(recording, split),
+        sizes=message_sizes(columns, ran, timed, split.why_not if split else data.WITH_TRACE),
+        over_time=over_time(recording, split),
         pattern=pattern_of_recording(recording),
         distributions=[_placed(each, columns, ranges) for each in placed],
         notes=notes(recording, _part_share(parts, "wait_s", time_s)) + tuning_unknown,

@@ -11,7 +11,7 @@ from rankwise.findings.cores import receiving_pus
 from rankwise.machine.topology import NodeTopology
 from rankwise.placement.distribution import CommMatrix
 from rankwise.recording import Recording
-from rankwise.report import data
+from rankwise.report.data import map as data
 from rankwise.report.placements import Placed
 from rankwise.report.use_data import Use
 

@@ -6,14 +6,19 @@ from __future__ import annotations
 import numpy as np
 
 from rankwise.placement.distribution import CommMatrix
-from rankwise.report import data
+from rankwise.report.data import communication as data
 
 MOST_GROUPS = 256
 
 
 def comm_matrix(messages: CommMatrix, ranks: int, most_groups: int = MOST_GROUPS) -> data.CommMatrix:
     """Messages between groups of consecutive ranks, `most_groups` at most."""
-    return _grouped(messages, ranks, max(1, -(-ranks // most_groups)))
+    return _grouped(messages, ranks, ranks_per_group(ranks, most_groups))
+
+
+def ranks_per_group(ranks: int, most_groups: int = MOST_GROUPS) -> int:
+    """How many consecutive ranks make a group, so that there are no more groups."""
+    return max(1, -(-ranks // most_groups))
 
 
 def detailed(messages: CommMatrix, ranks: int) -> data.CommMatrix:

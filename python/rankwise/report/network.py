@@ -6,7 +6,7 @@ from __future__ import annotations
 import polars as pl
 
 from rankwise.recording import Recording
-from rankwise.report.data import Network, NetworkOfRank, NetworkPair, PerformanceVariable
+from rankwise.report.data.network import Network, NetworkOfRank, NetworkPair, PerformanceVariable
 
 _KINDS = ("send", "receive", "progress", "wait")
 _TOTALS = ("calls", "bytes", "time_s", "unsized")

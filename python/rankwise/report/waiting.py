@@ -139,7 +139,7 @@ def time_parts(
             columns[:, at] = compute_s[at], 0, 0, 0, mpi_s[at], 0
         else:
             columns[:, at] = part.compute_s, part.wait_s, 0, 0, part.mpi_s, part.unattributed_s
-    why_not: str | None = "that takes `rankwise record --trace --exact-times`"
+    why_not: str | None = data.WITH_TRACE
     if split is not None:
         why_not = split.why_not
     if split is not None and split.waits is not None:

@@ -12,13 +12,13 @@ from rankwise.quantities import bytes_text, count_text, counted, seconds_text
 from rankwise.report.data import (
     CallSite,
     Collective,
-    NetworkPair,
     PlacedDistribution,
     ReportData,
     UnsplitCall,
     Waiting,
     WaitingCall,
 )
+from rankwise.report.data.network import NetworkPair
 from rankwise.report.hosts import short_names
 
 # So many characters of a function's name fit beside its file in a column.

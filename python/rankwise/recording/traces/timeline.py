@@ -45,6 +45,7 @@ class RankEvents:
         core_waits: Waiting for a core; `None` if it was not sampled.
         asked_s: How long it was outside MPI between polls only to ask again.
         core_outside_s: How long it waited for a core outside MPI, at most; `None` if that was not sampled.
+        start_s: When MPI_Init ended, on the same clock.
     """
 
     columns: dict[str, np.ndarray]
@@ -54,6 +55,7 @@ class RankEvents:
     core_waits: CoreWaits | None = None
     asked_s: float = 0.0
     core_outside_s: float | None = None
+    start_s: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -68,6 +70,7 @@ class Messages:
         destination: World rank of the receiver.
         receive: Row of the call in which the receive ended.
         posted: Row of the call that posted it; the same for blocking receives.
+        comm: Number of the communicator.
     """
 
     source: np.ndarray
@@ -77,6 +80,7 @@ class Messages:
     destination: np.ndarray
     receive: np.ndarray
     posted: np.ndarray
+    comm: np.ndarray
 
 
 def check_exact(job: Job) -> None:
@@ -118,7 +122,9 @@ def rank_events(job: Job) -> list[RankEvents]:
         since_s, asked_s = waiting_begins(columns, begin_s, end_s, _slept_s(thread))
         core_waits = _core_waits(thread, columns, rates[host])
         outside_s = None if core_waits is None else _core_outside_s(thread, columns, rates[host], core_waits)
-        found.append(RankEvents(columns, since_s, end_s, operations(columns), core_waits, asked_s, outside_s))
+        done = operations(columns)
+        start_s = since * rates[host]
+        found.append(RankEvents(columns, since_s, end_s, done, core_waits, asked_s, outside_s, start_s))
     return found
 
 
@@ -220,6 +226,7 @@ def match(ranks: list[RankEvents], communicator_of: list[dict[int, int]]) -> Mes
         receives_at[second],
         ended[second],
         posted[second],
+        comm[first],
     )
 
 

@@ -57,6 +57,21 @@ _COLUMNS = {
 
 
 @dataclass(frozen=True)
+class Waited:
+    """What the calls of one rank waited for, by event.
+
+    Attributes:
+        concerned: Whether it can wait for others, and that is known.
+        waited_s: Until the last thing that it needed had begun.
+        late: World rank that this was of; -1 where it waited for nobody.
+    """
+
+    concerned: npt.NDArray[np.bool_]
+    waited_s: npt.NDArray[np.float64]
+    late: npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
 class Timeline:
     """A recording's traces with all that relates them.
 
@@ -106,7 +121,12 @@ class Timeline:
     def _on_one_clock(self) -> list[RankEvents]:
         offsets = [self.clocks[host].offset_s for host in self.host]
         return [
-            replace(each, begin_s=each.begin_s + offset_s, end_s=each.end_s + offset_s)
+            replace(
+                each,
+                begin_s=each.begin_s + offset_s,
+                end_s=each.end_s + offset_s,
+                start_s=each.start_s + offset_s,
+            )
             for each, offset_s in zip(self.ranks, offsets, strict=True)
         ]
 
@@ -121,32 +141,32 @@ class Timeline:
 
     @cached_property
     def _waits(self) -> pl.DataFrame:
-        return waits(self.on_one_clock(), self.messages, self.communicator_of)
+        return waits(self.on_one_clock(), self.waited)
+
+    @cached_property
+    def waited(self) -> list[Waited]:
+        """By world rank, what each call waited for."""
+        return waited(self.on_one_clock(), self.messages, self.collectives)
 
 
-def waits(ranks: list[RankEvents], messages: Messages, communicator_of: list[dict[int, int]]) -> pl.DataFrame:
+def waits(ranks: list[RankEvents], waited: list[Waited]) -> pl.DataFrame:
     """Time in calls that can wait for others, split.
 
     Args:
         ranks: Events by world rank, their times on one axis.
-        messages: Messages between them.
-        communicator_of: By rank, number of a communicator for all from the rank's own index of it.
+        waited: What they waited for.
 
     Returns:
         rank, call, count, time_s, waiting_s (until the last of what the call needed had begun; the rest is transfer),
         and what is left without waiting for a core, which is in both: core_least_s and core_most_s of that,
         waiting_least_s and waiting_most_s, transfer_least_s and transfer_most_s. Null if it was not sampled.
     """
-    waited = [np.zeros(len(each.begin_s)) for each in ranks]
-    concerned = [np.zeros(len(each.begin_s), bool) for each in ranks]
-    _late_senders(ranks, messages, waited, concerned)
-    _late_members(ranks, communicator_of, waited, concerned)
     found = []
-    for rank, each in enumerate(ranks):
-        kinds = np.where(concerned[rank], each.columns["kind"], len(CALL_NAMES))
-        for kind in np.unique(kinds[concerned[rank]]):
+    for rank, (each, own) in enumerate(zip(ranks, waited, strict=True)):
+        kinds = np.where(own.concerned, each.columns["kind"], len(CALL_NAMES))
+        for kind in np.unique(kinds[own.concerned]):
             rows = np.flatnonzero(kinds == kind)
-            found.append((rank, str(CALL_NAMES[kind]), *_split(each, rows, waited[rank][rows])))
+            found.append((rank, str(CALL_NAMES[kind]), *_split(each, rows, own.waited_s[rows])))
     return pl.DataFrame(found, schema=_COLUMNS, orient="row").sort("rank", "call")
 
 
@@ -164,35 +184,51 @@ def _split(events: RankEvents, rows: np.ndarray, waiting_s: np.ndarray) -> tuple
     return (*known, *bounds)
 
 
-def _late_senders(
-    ranks: list[RankEvents], messages: Messages, waited: list[np.ndarray], concerned: list[np.ndarray]
-) -> None:
+def waited(ranks: list[RankEvents], messages: Messages, collectives: CollectiveCalls) -> list[Waited]:
+    """By world rank, what each of its calls waited for.
+
+    Args:
+        ranks: Events by world rank, their times on one axis.
+        messages: Messages between them.
+        collectives: Their collectives, on the same axis.
+    """
+    counts = [len(each.begin_s) for each in ranks]
+    found = [Waited(np.zeros(count, bool), np.zeros(count), np.full(count, -1)) for count in counts]
+    _late_senders(ranks, messages, found)
+    _late_members(ranks, collectives, found)
+    return found
+
+
+def _late_senders(ranks: list[RankEvents], messages: Messages, found: list[Waited]) -> None:
     starts = np.cumsum([0, *(len(each.begin_s) for each in ranks)])
     begins = np.concatenate([each.begin_s for each in ranks])
     sent = begins[starts[messages.source] + messages.send]
+    # Several messages of one call: it waited for the last of them, which is noted last.
+    order = np.lexsort((sent, messages.destination))
+    ends = np.searchsorted(messages.destination[order], np.arange(len(ranks) + 1))
     for rank, each in enumerate(ranks):
-        mine = messages.destination == rank
-        ends = messages.receive[mine]
-        late = np.clip(sent[mine] - each.begin_s[ends], 0, (each.end_s - each.begin_s)[ends])
-        # Several messages of one call: it waited for the last of them.
-        np.maximum.at(waited[rank], ends, late)
-        concerned[rank][ends] = True
+        mine = order[ends[rank] : ends[rank + 1]]
+        _note(found[rank], each, messages.receive[mine], sent[mine], messages.source[mine])
 
 
-def _late_members(
-    ranks: list[RankEvents],
-    communicator_of: list[dict[int, int]],
-    waited: list[np.ndarray],
-    concerned: list[np.ndarray],
-) -> None:
-    calls = match_collectives(ranks, communicator_of)
+def _late_members(ranks: list[RankEvents], calls: CollectiveCalls, found: list[Waited]) -> None:
     counts = (calls.kind >= 0) & SYNCHRONISES[calls.kind]
-    last = np.full(len(counts), -np.inf)
-    np.maximum.at(last, calls.number, calls.begin_s)
+    order = np.argsort(calls.begin_s, kind="stable")
+    last = np.full(len(counts), -1)
+    last[calls.number[order]] = order
+    # Calls are in the order of their ranks.
+    ends = np.searchsorted(calls.rank, np.arange(len(ranks) + 1))
     for rank, each in enumerate(ranks):
-        mine = (calls.rank == rank) & counts[calls.number]
-        rows = calls.row[mine]
-        spent = (each.end_s - each.begin_s)[rows]
-        late = np.clip(last[calls.number[mine]] - each.begin_s[rows], 0, spent)
-        np.maximum.at(waited[rank], rows, late)
-        concerned[rank][rows] = True
+        mine = np.arange(ends[rank], ends[rank + 1])
+        mine = mine[counts[calls.number[mine]]]
+        latest = last[calls.number[mine]]
+        _note(found[rank], each, calls.row[mine], calls.begin_s[latest], calls.rank[latest])
+
+
+def _note(found: Waited, events: RankEvents, rows: np.ndarray, needed_s: np.ndarray, of: np.ndarray) -> None:
+    """Calls that needed what began at these times, of these ranks."""
+    late_s = np.clip(needed_s - events.begin_s[rows], 0, (events.end_s - events.begin_s)[rows])
+    more = late_s > found.waited_s[rows]
+    found.concerned[rows] = True
+    found.waited_s[rows[more]] = late_s[more]
+    found.late[rows[more]] = of[more]

@@ -12,6 +12,7 @@ from typing import Any, cast
 
 import jinja2
 import msgspec
+import numpy as np
 from markupsafe import Markup, escape
 
 from rankwise.findings.finding import Finding
@@ -19,7 +20,7 @@ from rankwise.quantities import bytes_text, count_text, counted, seconds_text
 from rankwise.report import efficiency_words, finding_words, time_words, tuning, use_words, words
 from rankwise.report.data import ReportData
 from rankwise.report.hosts import short_names
-from rankwise.report.html import distribution, look, over_time, stack
+from rankwise.report.html import call_tree, communication, distribution, look, over_time, stack
 
 # Rows of a table; others are in the JSON.
 _MOST_ROWS = 500
@@ -32,6 +33,7 @@ _SHOWN_IN = {
     "distribution": ("small-messages", "far-placement", "order-against-hierarchy", "order-does-not-matter"),
     "map": ("shared-core", "interrupt-core", "bound-otherwise"),
 }
+_SCRIPTS = ("page.js", "matrix.js", "map.js", "charts.js")
 _SECTIONS = {
     "fix": "What to fix",
     "efficiency": "Efficiency",
@@ -39,12 +41,14 @@ _SECTIONS = {
     "map": "Map",
     "distribution": "Distribution",
     "matrix": "Matrix",
+    "waiting": "Waiting",
     "ranks": "Ranks",
     "calls": "Calls",
-    "call-sites": "Call sites",
-    "network": "Network",
-    "waiting": "Waiting",
     "collectives": "Collectives",
+    "call-sites": "Call sites",
+    "sizes": "Sizes",
+    "phases": "Phases",
+    "network": "Network",
     "use": "Use",
     "context": "Context",
 }
@@ -81,6 +85,11 @@ def render(report: ReportData) -> str:
         "tracks_legend": over_time.tracks_legend(report),
         "groups": report.matrix.ranks_per_group,
         "use": report.use,
+        "talk": communication,
+        "tree": call_tree.call_tree(report, _MOST_ROWS),
+        "size_rows": communication.size_rows(report),
+        "size_legend": communication.channels(report),
+        "state_legend": communication.state_legend(report),
         "look": {
             "parts": [
                 {"key": part.key, "name": part.name, "colour": stack.COLOURS[part.key]}
@@ -88,6 +97,8 @@ def render(report: ReportData) -> str:
             ],
             "over_time": over_time.used(report),
             "tracks": over_time.track_colours(report),
+            "sizes": communication.size_look(report),
+            "states": communication.states(report),
         },
     }
     sections = environment.get_template("sections.html.jinja").render(given)
@@ -98,13 +109,16 @@ def render(report: ReportData) -> str:
         contents=there.items(),
         titles=there,
         style=Markup(_file("page.css") + _file("report.css")),
-        script=Markup(_file("page.js")),
+        script=Markup("".join(map(_file, _SCRIPTS))),
         coded=Markup(base64.b64encode(zlib.compress(json.dumps(drawn_from(report)).encode(), 9)).decode()),
     )
 
 
 def drawn_from(report: ReportData) -> dict[str, Any]:
-    """What rasters are drawn from, as the report's JSON has it, with four digits: 10 000 ranks fit in 2 MB."""
+    """What rasters are drawn from, with four digits, pairs with the three that are shown: 10 000 ranks fit in 2 MB.
+
+    As the report's JSON has it, but places of pairs, which ascend, are told by how far each is from the one before.
+    """
     content: dict[str, Any] = msgspec.to_builtins(
         {
             "program": {"world_size": report.program.world_size, "hosts": report.program.hosts},
@@ -112,15 +126,39 @@ def drawn_from(report: ReportData) -> dict[str, Any]:
             "ranks": {name: getattr(report.ranks, name) for name in ("rank", "host", "time_s")},
             "time": report.time,
             "matrix": report.matrix,
+            "parts": report.matrix_parts.parts,
+            "pair_waits": report.pair_waits,
+            "sizes": report.sizes,
+            "over_time": report.over_time,
             "map": report.map,
             "timeline": report.use.timeline,
             "tuning": report.tuning,
         }
     )
-    for columns in (content["matrix"], *(placed["links"] for placed in content["map"]["placed"])):
+    matrix, waits, parts = content["matrix"], content["pair_waits"], content["parts"]
+    matrix["cells"] = _distances(matrix.pop("source"), matrix.pop("destination"), matrix["groups"])
+    for part in parts:
+        part["pairs"] = _distances([0] * len(part["pairs"]), part["pairs"], 1)
+        part["time_s"] = part["time_s"] and _rounded(part["time_s"])
+    if waits is not None:
+        waits["groups"] = -(-report.program.world_size // waits["ranks_per_group"])
+        waits["cells"] = _distances(waits.pop("waiting"), waits.pop("late"), waits["groups"])
+        waits["waited_s"] = _rounded(waits["waited_s"])
+        waits["calls"] = [int(each) for each in _rounded(waits["calls"])]
+    for columns in (matrix, *parts, *(placed["links"] for placed in content["map"]["placed"])):
         for name in ("messages", "bytes"):
-            columns[name] = [int(float(f"{value:.4g}")) for value in columns[name]]
+            columns[name] = [int(each) for each in _rounded(columns[name])]
     return cast(dict[str, Any], _short(content))
+
+
+def _distances(rows: list[int], columns: list[int], groups: int) -> list[int]:
+    cells = np.array(rows, np.int64) * groups + np.array(columns, np.int64)
+    found: list[int] = np.diff(cells, prepend=0).tolist()
+    return found
+
+
+def _rounded(values: list[float]) -> list[float]:
+    return [float(f"{value:.3g}") for value in values]
 
 
 def _short(content: Any) -> Any:

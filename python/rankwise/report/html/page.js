@@ -144,106 +144,6 @@ function ticks(first, last, room, apart = 60) {
     return found
 }
 
-const VIRIDIS = ["#482878", "#3e4a89", "#31688e", "#26828e", "#1f9e89", "#35b779", "#6ece58", "#b5de2b", "#fde725"]
-const SHADES = Array.from({ length: 256 }, (_, at) => {
-    const place = at / 255 * (VIRIDIS.length - 1), low = Math.min(Math.floor(place), VIRIDIS.length - 2)
-    const [from, to] = [VIRIDIS[low], VIRIDIS[low + 1]].map(each => [1, 3, 5].map(digit => parseInt(each.slice(digit, digit + 2), 16)))
-    return from.map((each, channel) => Math.round(each + (to[channel] - each) * (place - low)))
-})
-
-// A square of pairs: colour is the logarithm of the value. A pixel of several pairs has the colour of the most.
-function matrix(holder, pairs, size, { label, name, values, lines = [], widest = 660 }) {
-    let shown = 0, from = [0, 0], side = size
-    const left = 46, top = 22, bottom = 40
-    const cells = new Map(pairs.source.map((row, at) => [row * size + pairs.destination[at], at]))
-    const edge = width => Math.min(width - left - 4, widest)
-    const paint = (context, width) => {
-        const room = Math.floor(edge(width)), cell = room / side, ink = context.fillStyle
-        const { column, text } = values[shown]
-        const known = column.filter(each => each > 0)
-        const low = Math.log(known.length ? known.reduce((a, b) => Math.min(a, b)) : 1), high = Math.log(most(known) || 1)
-        const shade = value => high > low ? Math.round(255 * (Math.log(value) - low) / (high - low)) : 255
-        const ratio = context.getTransform().a, pixels = Math.round(room * ratio)
-        const image = context.createImageData(pixels, pixels), best = new Int16Array(pixels * pixels).fill(-1)
-        for (let at = 0; at < column.length; at += 1) {
-            const y = (pairs.source[at] - from[0]) * pixels / side, x = (pairs.destination[at] - from[1]) * pixels / side
-            const wide = Math.max(pixels / side, 1)
-            if (!column[at] || y + wide <= 0 || x + wide <= 0 || y >= pixels || x >= pixels) continue
-            const colour = shade(column[at])
-            for (let row = Math.max(Math.floor(y), 0); row < Math.min(Math.ceil(y + wide), pixels); row += 1)
-                for (let place = Math.max(Math.floor(x), 0); place < Math.min(Math.ceil(x + wide), pixels); place += 1)
-                    if (colour > best[row * pixels + place]) best[row * pixels + place] = colour
-        }
-        const words = [isDark() ? [34, 41, 47] : [238, 241, 243], ...SHADES].map(([red, green, blue]) => (255 << 24 | blue << 16 | green << 8 | red) >>> 0)
-        const raster = new Uint32Array(image.data.buffer)
-        for (let at = 0; at < best.length; at += 1) raster[at] = words[best[at] + 1]
-        context.putImageData(image, left * ratio, top * ratio)
-        context.textBaseline = "middle"
-        for (const tick of ticks(0, side - 1, room, 56)) {
-            const place = (tick + 0.5) * cell
-            context.textAlign = "right"
-            context.fillText(name(from[0] + tick, true), left - 5, top + place)
-            context.textAlign = "center"
-            if (tick < side - 1 || tick == 0 || cell > 30) context.fillText(name(from[1] + tick, true), left + place, top - 10)
-        }
-        context.strokeStyle = isDark() ? "#ffffff66" : "#00000055"
-        for (const line of side * 3 < room ? lines : [])
-            for (const axis of [0, 1]) {
-                const place = (line - from[axis]) * cell
-                if (place <= 0 || place >= room) continue
-                context.beginPath()
-                axis ? (context.moveTo(left + place, top), context.lineTo(left + place, top + room))
-                    : (context.moveTo(left, top + place), context.lineTo(left + room, top + place))
-                context.stroke()
-            }
-        const wide = Math.min(room - 140, 200)
-        for (let at = 0; at < wide; at += 1) {
-            context.fillStyle = `rgb(${SHADES[Math.round(255 * at / wide)]})`
-            context.fillRect(left + 70 + at, top + room + 14, 1.5, 10)
-        }
-        context.fillStyle = ink
-        context.textAlign = "right"
-        context.fillText(known.length ? text(Math.exp(low)) : "", left + 64, top + room + 20)
-        context.textAlign = "left"
-        context.fillText(known.length ? text(Math.exp(high)) : "", left + 76 + wide, top + room + 20)
-    }
-    const pair = (x, y, width) => {
-        const cell = edge(width) / side
-        const place = [Math.floor((y - top) / cell), Math.floor((x - left) / cell)]
-        return place.every(each => each >= 0 && each < side) ? place.map((each, axis) => each + from[axis]) : null
-    }
-    const at = (x, y, width) => {
-        const place = pair(x, y, width)
-        if (!place) return ""
-        const cell = cells.get(place[0] * size + place[1])
-        const what = cell === undefined ? "nothing" : values.map(each => each.tip(each.column[cell])).join(", ")
-        return `${name(place[0])} to ${name(place[1])}: ${what}`
-    }
-    const zoom = (by, middle) => {
-        const centre = middle ?? from.map(each => each + side / 2)
-        side = Math.max(Math.min(Math.round(side * by), size), Math.min(8, size))
-        from = centre.map(each => Math.min(Math.max(Math.round(each - side / 2), 0), size - side))
-        drawn?.draw()
-    }
-    let drawn = null
-    const bar = values.length > 1 ? tabs("what is drawn", values.map(each => each.name), at => { shown = at; drawn?.draw() })
-        : element("div", { class: "tabs" })
-    if (size > 8)
-        for (const [text, by] of [["zoom in", 0.5], ["zoom out", 2], ["whole", Infinity]]) {
-            const button = element("button", { type: "button", text })
-            button.addEventListener("click", () => zoom(by))
-            bar.append(button)
-        }
-    holder.append(bar)
-    drawn = picture(holder, label, width => edge(width) + top + bottom, paint, at, width => [edge(width) / side, edge(width) / side])
-    drawn.canvas.addEventListener("dblclick", event => zoom(0.5, pair(event.offsetX, event.offsetY, drawn.canvas.clientWidth)))
-    drawn.canvas.addEventListener("keydown", event => {
-        const by = { "+": 0.5, "-": 2, 0: Infinity }[event.key]
-        if (by) zoom(by)
-    })
-    return drawn
-}
-
 // Stacked bars: where there are more than pixels, each is the mean of neighbours.
 function stacks(holder, label, parts, names, whole) {
     const left = 62, bottom = 22
@@ -324,81 +224,6 @@ function strips(holder, label, rows, end) {
     return picture(holder, label, () => rows.length * high + bottom, paint, at, width => [(width - left(width)) / 40, high])
 }
 
-// Cores in boxes: package, NUMA node, shared caches from the largest, where each says something new.
-function nodeBox(node, kind, open) {
-    const on = kind.pus.map(() => []), anywhere = []
-    node.ranks.forEach((rank, at) => node.cores[at].length ? node.cores[at].forEach(core => on[core].push(rank)) : anywhere.push(rank))
-    const grouping = of => of.map(each => of.indexOf(each)).join()
-    const levels = [["package", kind.packages], ["NUMA node", kind.numa_nodes], ...kind.caches.map(each => [each.name, each.of_core]).reverse()]
-        .filter(([, of], at, all) => new Set(of).size > 1 && !all.slice(0, at).some(([, other]) => grouping(other) == grouping(of)))
-    const build = (cores, [level, ...inner]) => {
-        if (!level) return cores.map(core => {
-            const ranks = on[core], pus = kind.pus[core]
-            const interrupts = pus.some(pu => node.interrupt_pus.includes(pu))
-            const text = ranks.length > 2 ? `${ranks.length} ranks` : ranks.join(" ") || "·"
-            return element("span", {
-                class: `core${ranks.length ? " used" : ""}${ranks.length > 1 ? " shared" : ""}${interrupts ? " interrupts" : ""}`, text,
-                "data-tip": `core ${core} (PU ${pus.join(", ")}): ${ranks.length ? `${ranks.length == 1 ? "rank" : "ranks"} ${ranks.join(" ")}` : "no rank"}` +
-                    (interrupts ? "\ntakes the network's interrupts" : ""),
-            })
-        })
-        const groups = new Map()
-        for (const core of cores) groups.set(level[1][core], [...(groups.get(level[1][core]) ?? []), core])
-        return [...groups].map(([id, some]) => element("span", { class: "group" }, element("small", { text: `${level[0]} ${id}` }), ...build(some, inner)))
-    }
-    const made = element("details", { class: "node" })
-    const traffic = `${bytesText(node.inside_bytes)} inside, ${bytesText(node.sent_bytes)} sent, ${bytesText(node.received_bytes)} received`
-    made.append(element("summary", {}, element("b", { text: node.name }), ` ${named(node.ranks.length, "rank")} `, element("small", { text: traffic })))
-    made.addEventListener("toggle", () => {
-        if (!made.open || made.children.length > 1) return
-        made.append(element("div", {}, ...build(kind.pus.map((_, core) => core), levels)))
-        if (anywhere.length) made.append(element("small", { text: `on any core: ${named(anywhere.length, "rank")}, ${anywhere.slice(0, 16).join(" ")}${anywhere.length > 16 ? " ..." : ""}` }))
-        for (const each of node.interfaces)
-            made.append(element("div", {}, element("small", { text: `interface ${each.name}: ${each.rx_bytes == null ? "?" : bytesText(each.rx_bytes)} received, ${each.tx_bytes == null ? "?" : bytesText(each.tx_bytes)} sent` })))
-    })
-    made.open = open
-    return made
-}
-
-function drawMap(holder, report) {
-    const { kinds, placed } = report.map
-    const shown = element("div")
-    const between = each => bytesText(sum(each.nodes.map(node => node.sent_bytes)))
-    const show = at => {
-        const { nodes, links } = placed[at]
-        const few = nodes.length <= 8
-        // So many cores are looked at without scrolling.
-        const allOpen = few && sum(nodes.map(node => kinds[node.kind].pus.length)) <= 64
-        // Many nodes: those with the most bytes, and any other one by a rank of it.
-        const order = nodes.map((_, at) => at)
-        if (!few) order.sort((a, b) => nodes[b].sent_bytes + nodes[b].received_bytes - nodes[a].sent_bytes - nodes[a].received_bytes || a - b)
-        const boxes = element("div", { class: "nodes" }, ...order.slice(0, 8).map((node, place) => nodeBox(nodes[node], kinds[nodes[node].kind], allOpen || place < 1 && kinds[nodes[node].kind].pus.length <= 256)))
-        const parts = []
-        if (!few) {
-            const found = element("div", { class: "nodes" })
-            const ask = element("input", { type: "number", min: 0, max: report.program.world_size - 1, size: 6 })
-            ask.addEventListener("change", () => {
-                const node = nodes.find(each => each.ranks.includes(Number(ask.value)))
-                found.replaceChildren(...(ask.value !== "" && node ? [nodeBox(node, kinds[node.kind], true)] : []))
-            })
-            parts.push(element("p", { class: "soft" }, `${nodes.length} nodes; the 8 with the most bytes to and from others. `, element("label", {}, "Node of rank ", ask)), found)
-        }
-        const square = element("div", { class: "picture" })
-        shown.replaceChildren(...parts, element("div", { class: "map" }, boxes, ...(nodes.length > 1 ? [square] : [])))
-        if (nodes.length > 1) {
-            square.append(element("p", { class: "soft", text: "Bytes from each node (row) to each other (column)." + (links.left_out ? ` ${links.left_out} pairs with fewer bytes are left out.` : "") }))
-            matrix(square, links, nodes.length, {
-                label: "bytes between nodes", name: (at, short) => short && nodes[at].name.length > 6 ? `${at}` : nodes[at].name, widest: 300,
-                values: [{ name: "bytes", column: links.bytes, text: bytesText, tip: bytesText }],
-            })
-        }
-    }
-    if (placed.length > 1)
-        holder.append(tabs("placement", placed.map(each => `${each.name}: ${between(each)} between nodes`), show))
-    else show(0)
-    holder.append(shown)
-}
-
 function drawTracks(holder, report, colours) {
     const { timeline } = report
     const end = timeline?.edges_s.at(-1) ?? report.elapsed_s
@@ -464,22 +289,10 @@ async function start() {
         if (program.hosts.length > 1) views.splice(ranks.rank.length > 512 ? 0 : 1, 0, ["by node, mean", byNode])
         place("ranks-picture").append(tabs("order", views.map(([name]) => name), at => views[at][1]()), shown)
     }
-    if (place("matrix-picture")) {
-        const { groups, ranks_per_group: unit } = report.matrix
-        const name = (at, short) => {
-            const first = at * unit, last = Math.min(first + unit, program.world_size) - 1
-            return short ? `${first}` : first == last ? `rank ${first}` : `ranks ${first}-${last}`
-        }
-        const host = new Map(ranks.rank.map((rank, at) => [rank, ranks.host[at]]))
-        const lines = unit > 1 ? [] : ranks.rank.filter(rank => rank > 0 && host.get(rank) != host.get(rank - 1))
-        matrix(place("matrix-picture"), report.matrix, groups, {
-            label: "messages between ranks", name, lines: lines.length < groups / 2 ? lines : [],
-            values: [
-                { name: "bytes", column: report.matrix.bytes, text: bytesText, tip: bytesText },
-                { name: "messages", column: report.matrix.messages, text: countText, tip: each => `${countText(each)} message${each == 1 ? "" : "s"}` },
-            ],
-        })
-    }
+    if (place("matrix-picture")) drawMatrix(place("matrix-picture"), report)
+    if (place("waits-picture")) drawWaits(place("waits-picture"), report)
+    if (place("sizes-picture")) drawSizes(place("sizes-picture"), report.sizes, look.sizes)
+    if (place("phases-picture")) drawPhases(place("phases-picture"), report, look.states)
     if (place("over-time-picture"))
         strips(place("over-time-picture"), "what the ranks used over time", look.over_time.map(row => ({
             ...row, pieces: row.values.flatMap((value, at) => value == null ? [] : [{

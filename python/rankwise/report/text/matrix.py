@@ -10,7 +10,8 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from rankwise.quantities import bytes_text
-from rankwise.report.data import CommMatrix, ReportData
+from rankwise.report.data import ReportData
+from rankwise.report.data.communication import CommMatrix
 from rankwise.report.matrix import coarser
 from rankwise.report.text.tables import title
 

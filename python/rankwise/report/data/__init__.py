@@ -15,10 +15,17 @@ from rankwise.findings.finding import Finding, NotLookedFor
 from rankwise.findings.pattern import Pattern
 from rankwise.findings.transfer import TransferSplit
 from rankwise.placement.distribution import MessageDistribution
+from rankwise.report.data.communication import CommMatrix, MatrixParts, MessageSizes, PairWaits
+from rankwise.report.data.map import Map
+from rankwise.report.data.network import Network
+from rankwise.report.data.over_time import OverTime
 from rankwise.report.tuning import TunedChange
 from rankwise.report.use_data import Use
 
 SCHEMA: Final = "rankwise.report/1"
+
+WITH_TRACE: Final = "that takes `rankwise record --trace --exact-times`"
+"""Why something is not known that only an exact trace tells."""
 
 
 class CallOfHungRanks(msgspec.Struct, frozen=True):
@@ -358,26 +365,6 @@ class Waiting(msgspec.Struct, frozen=True):
     why_not: str | None
 
 
-class CommMatrix(msgspec.Struct, frozen=True):
-    """Messages between groups of consecutive ranks; only pairs that have some, as columns of equal length.
-
-    Attributes:
-        groups: Number of rows and of columns.
-        ranks_per_group: Ranks in each group, but the last may have fewer.
-        source: Sending group.
-        destination: Receiving group.
-        messages: Messages.
-        bytes: Their bytes.
-    """
-
-    groups: int
-    ranks_per_group: int
-    source: list[int]
-    destination: list[int]
-    messages: list[int]
-    bytes: list[int]
-
-
 class Seat(msgspec.Struct, frozen=True):
     """The ranks of one node, and their cores.
 
@@ -391,119 +378,6 @@ class Seat(msgspec.Struct, frozen=True):
     node: str
     ranks: str
     cores: str
-
-
-class CacheLevel(msgspec.Struct, frozen=True):
-    """A level of caches that several cores share.
-
-    Attributes:
-        name: `L2`, `L3`, ...
-        of_core: Of each core, the index of its cache; -1 if it has none.
-    """
-
-    name: str
-    of_core: list[int]
-
-
-class NodeKind(msgspec.Struct, frozen=True):
-    """A kind of node, its cores in logical order.
-
-    Attributes:
-        pus: Of each core, the OS indices of its PUs.
-        packages: Of each core, the index of its package (socket).
-        numa_nodes: Of each core, the OS index of its NUMA node; -1 if it has none.
-        caches: Shared levels, the innermost first.
-    """
-
-    pus: list[list[int]]
-    packages: list[int]
-    numa_nodes: list[int]
-    caches: list[CacheLevel]
-
-
-class NodeInterface(msgspec.Struct, frozen=True):
-    """A network interface or port that something went through.
-
-    Attributes:
-        name: Its name.
-        rx_bytes: Received while the program ran; `null` if it is not known.
-        tx_bytes: Sent likewise.
-    """
-
-    name: str
-    rx_bytes: int | None
-    tx_bytes: int | None
-
-
-class MapNode(msgspec.Struct, frozen=True):
-    """One node, and who is on it.
-
-    Attributes:
-        name: Its name.
-        kind: Index into `Map.kinds`.
-        ranks: World ranks, ascending.
-        cores: Of each of them, its logical cores; empty for all cores of the node.
-        inside_bytes: Sent between its ranks, to another package or not; messages of a rank to itself are in none.
-        sent_bytes: Sent to other nodes.
-        received_bytes: Received from other nodes.
-        interfaces: That were used in the recorded run; empty where nothing is known of them.
-        interrupt_pus: OS PUs that alone take the interrupts or packets of an interface; empty in a lab, where they
-            are those of its one machine.
-    """
-
-    name: str
-    kind: int
-    ranks: list[int]
-    cores: list[list[int]]
-    inside_bytes: int
-    sent_bytes: int
-    received_bytes: int
-    interfaces: list[NodeInterface]
-    interrupt_pus: list[int]
-
-
-class NodeLinks(msgspec.Struct, frozen=True):
-    """Bytes between nodes, those with the most, as columns of equal length.
-
-    Attributes:
-        source: Sending node, an index into `PlacedMap.nodes`.
-        destination: Receiving node; the same one for what stays inside.
-        messages: Messages.
-        bytes: Their bytes.
-        left_out: Pairs of nodes with fewer bytes that are not in it.
-    """
-
-    source: list[int]
-    destination: list[int]
-    messages: list[int]
-    bytes: list[int]
-    left_out: int
-
-
-class PlacedMap(msgspec.Struct, frozen=True):
-    """Nodes under one placement.
-
-    Attributes:
-        name: The placement, as in `distributions`.
-        nodes: Those with ranks.
-        links: Bytes between them.
-    """
-
-    name: str
-    nodes: list[MapNode]
-    links: NodeLinks
-
-
-class Map(msgspec.Struct, frozen=True):
-    """Where the ranks are, under each placement of `distributions`.
-
-    Attributes:
-        kinds: Of nodes.
-        placed: The placement of the run first, if it is known.
-    """
-
-    kinds: list[NodeKind]
-    placed: list[PlacedMap]
 
 
 class PlacedDistribution(msgspec.Struct, frozen=True):
@@ -524,96 +398,6 @@ class PlacedDistribution(msgspec.Struct, frozen=True):
     core_order: str | None
     seats: list[Seat]
     distribution: MessageDistribution
-
-
-class NetworkOfRank(msgspec.Struct, frozen=True):
-    """One rank's time in the calls of one transport; a call inside another transport's has no time of its own.
-
-    Attributes:
-        rank: The rank.
-        transport: `sockets`, `UCX`, `libfabric` or `PSM2`.
-        send_s: In calls that sent something.
-        receive_s: In calls that received something, or handed over a buffer for it.
-        progress_s: Of sockets, in calls that looked whether there is something to do, or found nothing; of others, in
-            calls for progress in which something happened.
-        wait_s: In calls that may sleep until there is something, on all threads; of others than sockets, also in calls
-            for progress in which nothing happened.
-        sent_bytes: What the calls sent, with the MPI library's own headers; `null` where some do not say it.
-        received_bytes: What they received; `null` likewise.
-    """
-
-    rank: int
-    transport: str
-    send_s: float
-    receive_s: float
-    progress_s: float
-    wait_s: float
-    sent_bytes: int | None
-    received_bytes: int | None
-
-
-class NetworkPair(msgspec.Struct, frozen=True):
-    """Calls of one transport by the ranks of one node to and from another.
-
-    Attributes:
-        transport: As of `NetworkOfRank`.
-        host: The node, an index into `program.hosts`.
-        peer_host: The other one; `null` if its address is no rank's.
-        address: That address then; `null` where it was not kept apart, or the calls do not say it.
-        send_calls: Calls that sent something.
-        send_bytes: What they sent; `null` where some do not say it.
-        send_time_s: Time in them.
-        receive_calls: Calls that received something, or handed over a buffer for it.
-        receive_bytes: What they received; `null` where some do not say it.
-        receive_time_s: Time in them.
-    """
-
-    transport: str
-    host: int
-    peer_host: int | None
-    address: str | None
-    send_calls: int
-    send_bytes: int | None
-    send_time_s: float
-    receive_calls: int
-    receive_bytes: int | None
-    receive_time_s: float
-
-
-class PerformanceVariable(msgspec.Struct, frozen=True):
-    """One of MPI's own performance variables (MPI_T), as the ranks read it at the end.
-
-    Attributes:
-        name: As the library calls it.
-        variable_class: `counter`, `aggregate`, `timer`, `size`, `level`, `high watermark` or `low watermark`.
-        ranks: How many ranks have it.
-        least: The least value of a rank.
-        most: The most.
-    """
-
-    name: str
-    variable_class: str
-    ranks: int
-    least: float
-    most: float
-
-
-class Network(msgspec.Struct, frozen=True):
-    """Network time: in the transport's own calls, between MPI_Init and MPI_Finalize.
-
-    Attributes:
-        why_not: Why it is not known of all ranks; `null` if it is.
-        ranks: By rank and transport; empty where no rank made such calls.
-        pairs: Between nodes by transport, the most time first.
-        outside_mpi_s: Of it, what threads spent that were not inside an MPI call; those of the library are among them.
-        variables: MPI's performance variables by name; empty where the library offers none.
-    """
-
-    why_not: str | None
-    ranks: list[NetworkOfRank]
-    pairs: list[NetworkPair]
-    outside_mpi_s: float
-    variables: list[PerformanceVariable]
 
 
 class ReportData(msgspec.Struct, frozen=True):
@@ -641,6 +425,10 @@ class ReportData(msgspec.Struct, frozen=True):
         network: Time in the transport's own calls, where it goes through sockets.
         pattern: What pattern the messages have: those from point to point, if they have a tenth of the bytes, else all.
         matrix: Messages by source and destination.
+        matrix_parts: The same by kind of call and by communicator.
+        pair_waits: Who waits for whom; `null` where it is not known (`waiting.why_not`), or without a trace.
+        sizes: Messages by channel and size.
+        over_time: What ranks did when, and iterations; `null` without a trace.
         distributions: Messages by channel and size, for each placement.
         notes: What a reader should know about the numbers.
         tuning: What `rankwise tune` changed while it ran, or would have; empty without a tuner.
@@ -669,6 +457,10 @@ class ReportData(msgspec.Struct, frozen=True):
     pattern: Pattern
     distributions: list[PlacedDistribution]
     notes: list[str]
+    matrix_parts: MatrixParts
+    pair_waits: PairWaits | None
+    sizes: MessageSizes
+    over_time: OverTime | None
     tuning: list[TunedChange] = []
 
 

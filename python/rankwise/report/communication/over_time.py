@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What ranks did when, from an exact trace."""
+
+from __future__ import annotations
+
+from collections.abc import Container
+
+import numpy as np
+import numpy.typing as npt
+
+from rankwise.recording import Recording
+from rankwise.recording.raw import CALL_NAMES
+from rankwise.recording.traces.timeline import RankEvents
+from rankwise.recording.traces.waits import Waited
+from rankwise.report.communication.iterations import iterations
+from rankwise.report.communication.messages import clear_calls
+from rankwise.report.data.over_time import OverTime
+from rankwise.report.matrix import ranks_per_group
+from rankwise.report.waiting import SplitWaits
+
+_PIECES = 240
+_LETTERS = "cwto"
+_Floats = npt.NDArray[np.float64]
+
+
+def over_time(recording: Recording, split: SplitWaits | None) -> OverTime | None:
+    """On one axis for all ranks; `None` without a trace.
+
+    Args:
+        recording: The run.
+        split: Of `split_waits`.
+    """
+    if split is None:
+        return None
+    if split.waits is None:
+        return OverTime(0.0, [], [], [], [], 1, [], None, split.why_not)
+    timeline, clear = recording.timeline(), clear_calls(split)
+    ranks = timeline.on_one_clock()
+    start_s = np.array([each.start_s for each in ranks])
+    until_s = start_s + recording.ranks.sort("rank")["time_s"].to_numpy()
+    edges = np.linspace(start_s.min(), max(until_s.max(), start_s.min() + 1e-9), _PIECES + 1)
+    unit = ranks_per_group(len(ranks))
+    # By group and piece: in the run, then outside MPI, waiting, in transfer, in other calls.
+    spent_s = np.zeros((-(-len(ranks) // unit), 5, _PIECES))
+    for rank, (events, own) in enumerate(zip(ranks, timeline.waited, strict=True)):
+        inside = np.clip(
+            np.minimum(edges[1:], until_s[rank]) - np.maximum(edges[:-1], start_s[rank]), 0, None
+        )
+        in_mpi = _in_mpi(events, own, clear, edges)
+        spent_s[rank // unit, 0] += inside
+        spent_s[rank // unit, 1] += np.clip(inside - in_mpi.sum(axis=0), 0, None)
+        spent_s[rank // unit, 2:] += in_mpi
+    all_s = spent_s.sum(axis=0)
+    shares = all_s[1:] / np.maximum(all_s[1:].sum(axis=0), 1e-300)
+    width_s = edges[1] - edges[0]
+    members = np.diff(np.append(np.arange(0, len(ranks), unit), len(ranks)))
+    letters = np.array(list(_LETTERS))[spent_s[:, 1:].argmax(axis=1)]
+    letters[spent_s[:, 0] < 0.5 * width_s * members[:, None]] = "."
+    computation, waiting, transfer, other_mpi = shares.tolist()
+    return OverTime(
+        end_s=float(edges[-1] - edges[0]),
+        computation=computation,
+        waiting=waiting,
+        transfer=transfer,
+        other_mpi=other_mpi,
+        ranks_per_row=unit,
+        rows=["".join(row) for row in letters.tolist()],
+        iterations=iterations(ranks, float(edges[0])),
+        why_not=None,
+    )
+
+
+def _in_mpi(events: RankEvents, own: Waited, clear: Container[str], edges: _Floats) -> _Floats:
+    """How long a rank was waiting, in transfer, and in other calls, between each two edges."""
+    rows = np.flatnonzero(events.columns["kind"] < len(CALL_NAMES))
+    end = np.maximum.accumulate(events.end_s[rows]) if len(rows) else events.end_s[rows]
+    # What waited since an earlier event's begin overlaps that.
+    begin = np.maximum(events.begin_s[rows], np.concatenate([events.begin_s[rows][:1], end[:-1]]))
+    clear_enough = np.array([name in clear for name in CALL_NAMES])[events.columns["kind"][rows]]
+    split = clear_enough & own.concerned[rows]
+    middle = np.clip(events.begin_s[rows] + own.waited_s[rows], begin, end)
+    return np.array(
+        [
+            _between(begin[split], middle[split], edges),
+            _between(middle[split], end[split], edges),
+            _between(begin[~split], end[~split], edges),
+        ]
+    )
+
+
+def _between(begin: _Floats, end: _Floats, edges: _Floats) -> _Floats:
+    """How much of intervals that do not overlap is between each two edges."""
+    if not len(begin):
+        return np.zeros(len(edges) - 1)
+    length = np.cumsum(end - begin)
+    at = np.column_stack([begin, end]).reshape(-1)
+    past = np.column_stack([length - (end - begin), length]).reshape(-1)
+    found: _Floats = np.diff(np.interp(edges, at, past))
+    return found

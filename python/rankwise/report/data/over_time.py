@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What the ranks did when, and the iterations of the program."""
+
+from __future__ import annotations
+
+import msgspec
+
+
+class Iterations(msgspec.Struct, frozen=True):
+    """What one rank does again and again, as columns of equal length.
+
+    An iteration is from one call of the anchor to the next. Of more than 2 000, neighbours are joined.
+
+    Attributes:
+        rank: The rank.
+        anchor: The call that each begins with.
+        calls: MPI calls in each.
+        count: How many there are.
+        begin_s: When each, or the first of those joined, begins.
+        end_s: When the last of them ends.
+        mean_s: How long one takes, the mean of those joined.
+        most_s: The longest of them.
+    """
+
+    rank: int
+    anchor: str
+    calls: int
+    count: int
+    begin_s: list[float]
+    end_s: list[float]
+    mean_s: list[float]
+    most_s: list[float]
+
+
+class OverTime(msgspec.Struct, frozen=True):
+    """What ranks did over time, from an exact trace; on one axis, from the first MPI_Init on.
+
+    Time waiting for a core is in all: it is not known by call.
+
+    Attributes:
+        end_s: Where the axis ends. It is in pieces of equal length.
+        computation: Share of each piece outside MPI, the mean of the ranks that were between MPI_Init and MPI_Finalize.
+        waiting: In MPI, waiting for other ranks.
+        transfer: In the same calls, from when the last thing that they needed had begun.
+        other_mpi: In calls whose waiting is not told apart.
+        ranks_per_row: Ranks in each row of `rows`.
+        rows: By group of ranks, for each piece what they did most of the time: `c`, `w`, `t` or `o`, the first letter
+            of the above; `.` before MPI_Init and after MPI_Finalize.
+        iterations: Of the program; `null` where none were found.
+        why_not: Why nothing is known; `null` if it is.
+    """
+
+    end_s: float
+    computation: list[float]
+    waiting: list[float]
+    transfer: list[float]
+    other_mpi: list[float]
+    ranks_per_row: int
+    rows: list[str]
+    iterations: Iterations | None
+    why_not: str | None

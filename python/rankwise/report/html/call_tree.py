@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Call sites as a tree: module, function of the program, call."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from rankwise.quantities import count_text, seconds_text
+from rankwise.report.data import CallSite, ReportData
+from rankwise.report.words import percent
+
+
+@dataclass
+class Branch:
+    """A module, function or call, with what is inside.
+
+    Attributes:
+        name: What it is.
+        place: Where a call is; the whole path of a module.
+        time: Of a rank, in the mean, as text; a dash where calls were only counted.
+        share: Of the run, as text.
+        part: Of the tree's time, from 0 to 1; of its calls where these were only counted.
+        calls: How many, as text.
+        inside: What it is made of, the longest first.
+    """
+
+    name: str
+    place: str
+    time: str
+    share: str
+    part: float
+    calls: str
+    inside: list[Branch] = field(default_factory=list)
+
+
+def call_tree(report: ReportData, most: int) -> list[Branch]:
+    """By module, the longest first.
+
+    Args:
+        report: The data.
+        most: Call sites, the longest ones.
+    """
+    sites = report.call_sites[:most]
+    timed = all(site.time_s is not None for site in sites)
+
+    def weight(some: Iterable[CallSite]) -> float:
+        return sum((site.time_s or 0.0) if timed else site.count for site in some)
+
+    whole = weight(sites) or 1.0
+
+    def branch(name: str, place: str, some: list[CallSite], inside: list[Branch]) -> Branch:
+        shares = [site.share for site in some if site.share is not None]
+        return Branch(
+            name,
+            place,
+            seconds_text(weight(some) / len(report.ranks.rank)) if timed else "-",
+            percent(sum(shares) if shares else None),
+            weight(some) / whole,
+            count_text(sum(site.count for site in some)),
+            inside,
+        )
+
+    def grouped(some: list[CallSite], key: Callable[[CallSite], str]) -> list[tuple[str, list[CallSite]]]:
+        found: dict[str, list[CallSite]] = {}
+        for site in some:
+            found.setdefault(key(site), []).append(site)
+        return sorted(found.items(), key=lambda each: -weight(each[1]))
+
+    return [
+        branch(
+            Path(module).name,
+            module,
+            in_module,
+            [
+                branch(
+                    function,
+                    "",
+                    in_function,
+                    [branch(site.call, _place(site), [site], []) for site in in_function],
+                )
+                for function, in_function in grouped(
+                    in_module, lambda site: site.function or "function not known"
+                )
+            ],
+        )
+        for module, in_module in grouped(sites, lambda site: site.module or "code of no file")
+    ]
+
+
+def _place(site: CallSite) -> str:
+    if site.file is None:
+        return f"+{site.offset:#x}"
+    return site.file if site.line is None else f"{site.file}:{site.line}"

@@ -1,0 +1,167 @@
+// Columns of messages or bytes by size, and below them how fast those went whose time is known: logarithmic.
+function drawSizes(holder, sizes, { labels, channels }) {
+    const left = 78, bottom = 24, wide = width => (width - left) / labels.length
+    const total = column => labels.map((_, at) => sum(column.map(each => each[at])))
+    const axis = (context, width, height) => {
+        context.textAlign = "center"
+        const every = Math.ceil(64 / wide(width))
+        labels.forEach((label, at) => at % every == 0 && context.fillText(label, left + (at + 0.5) * wide(width), height - 9))
+    }
+    const bucket = (x, width) => Math.floor((x - left) / wide(width))
+    const shares = { messages: countText, bytes: bytesText }
+    let shown = "messages", drawn = null
+    holder.append(tabs("what is drawn", Object.keys(shares), at => {
+        shown = Object.keys(shares)[at]
+        drawn?.draw()
+    }))
+    drawn = picture(holder, "messages by size", () => 180, (context, width, height) => {
+        const ink = context.fillStyle, highest = most(total(sizes[shown])) || 1, tall = height - bottom - 8
+        context.textBaseline = "middle"
+        context.textAlign = "right"
+        for (const part of [0, 0.5, 1]) context.fillText(shares[shown](Math.round(highest * part)), left - 8, 8 + tall * (1 - part))
+        labels.forEach((_, at) => {
+            let below = 0
+            channels.forEach(({ colour }, channel) => {
+                const high = sizes[shown][channel][at] / highest * tall
+                context.fillStyle = colour
+                context.fillRect(left + at * wide(width) + 1, 8 + tall - below - high, Math.max(wide(width) - 2, 1), high)
+                below += high
+            })
+        })
+        context.fillStyle = ink
+        axis(context, width, height)
+    }, (x, y, width) => {
+        const at = bucket(x, width)
+        if (!labels[at]) return ""
+        const there = channels.flatMap(({ name }, channel) => sizes.messages[channel][at]
+            ? [`${name}: ${countText(sizes.messages[channel][at])} messages, ${bytesText(sizes.bytes[channel][at])}`] : [])
+        return [`up to ${labels[at]}`, ...there].join("\n")
+    }, width => [wide(width), 0])
+    if (sizes.not_timed) return
+    const rate = (channel, at) => sizes.time_s[channel][at] > 0 ? sizes.timed_bytes[channel][at] / sizes.time_s[channel][at] : 0
+    const rates = channels.map((_, channel) => labels.map((_, at) => rate(channel, at)))
+    const known = rates.flat().filter(each => each > 0)
+    if (!known.length) return
+    const low = Math.floor(Math.log10(known.reduce((a, b) => Math.min(a, b)))), high = Math.max(Math.ceil(Math.log10(most(known))), low + 1)
+    holder.append(element("h3", { text: "Bandwidth reached" }))
+    picture(holder, "bandwidth by size", () => 200, (context, width, height) => {
+        const ink = context.fillStyle, tall = height - bottom - 16
+        const place = value => 8 + tall * (1 - (Math.log10(value) - low) / (high - low))
+        context.textBaseline = "middle"
+        context.textAlign = "right"
+        context.strokeStyle = isDark() ? "#ffffff33" : "#00000022"
+        for (let power = low; power <= high; power += 1) {
+            context.fillText(`${bytesText(10 ** power)}/s`, left - 8, place(10 ** power))
+            context.beginPath()
+            context.moveTo(left, place(10 ** power))
+            context.lineTo(width, place(10 ** power))
+            context.stroke()
+        }
+        channels.forEach(({ colour }, channel) => {
+            context.strokeStyle = context.fillStyle = colour
+            context.lineWidth = 2
+            context.beginPath()
+            rates[channel].forEach((value, at) => {
+                if (!value) return
+                const x = left + (at + 0.5) * wide(width)
+                rates[channel][at - 1] ? context.lineTo(x, place(value)) : context.moveTo(x, place(value))
+                context.fillRect(x - 4, place(value) - 4, 8, 8)
+            })
+            context.stroke()
+        })
+        context.fillStyle = ink
+        axis(context, width, height)
+    }, (x, y, width) => {
+        const at = bucket(x, width)
+        if (!labels[at]) return ""
+        const there = channels.flatMap(({ name }, channel) => rates[channel][at]
+            ? [`${name}: ${sizes.together[channel][at] ? "at least " : ""}${bytesText(rates[channel][at])}/s, ${named(sizes.timed[channel][at], "message")}`] : [])
+        return [`up to ${labels[at]}`, ...(there.length ? there : ["no times"])].join("\n")
+    }, width => [wide(width), 0])
+}
+
+// What ranks did when: shares of all of them, a row for each rank, and how long each iteration took, on one axis.
+function drawPhases(holder, { over_time: over, program }, states) {
+    const left = 70, pieces = over.computation.length, bottom = 22
+    const room = width => width - left
+    const seconds = (context, width, height) => {
+        context.textBaseline = "middle"
+        for (const part of [0, 0.25, 0.5, 0.75, 1]) {
+            context.textAlign = part < 1 ? "center" : "right"
+            context.fillText(secondsText(over.end_s * part), left + part * room(width), height - 9)
+        }
+    }
+    const piece = (x, width) => Math.floor((x - left) / room(width) * pieces)
+    const when = at => `${secondsText(at * over.end_s / pieces)} to ${secondsText((at + 1) * over.end_s / pieces)}`
+    const edge = (at, width) => left + Math.round(at * room(width) / pieces)
+    const title = text => holder.append(element("h3", { text }))
+    title("All ranks")
+    picture(holder, "what all ranks did over time", () => 150, (context, width, height) => {
+        const ink = context.fillStyle, tall = height - bottom - 8
+        context.textBaseline = "middle"
+        context.textAlign = "right"
+        for (const part of [0, 0.5, 1]) context.fillText(`${100 * part} %`, left - 8, 8 + tall * (1 - part))
+        for (let at = 0; at < pieces; at += 1) {
+            let below = 0
+            for (const { key, colour } of states) {
+                context.fillStyle = colour
+                context.fillRect(edge(at, width), 8 + tall * (1 - below - over[key][at]), edge(at + 1, width) - edge(at, width), tall * over[key][at])
+                below += over[key][at]
+            }
+        }
+        context.fillStyle = ink
+        seconds(context, width, height)
+    }, (x, y, width) => {
+        const at = piece(x, width)
+        if (at < 0 || at >= pieces) return ""
+        return [when(at), ...states.map(({ key, name }) => `${name} ${percentText(over[key][at])}`)].join("\n")
+    }, width => [room(width) / pieces, 0])
+    const { rows, ranks_per_row: unit, iterations } = over
+    const high = Math.max(1, Math.min(18, Math.floor(360 / rows.length)))
+    title(unit > 1 ? `Each ${unit} ranks, what they did most` : "Each rank, what it did most")
+    picture(holder, "what each rank did over time", () => rows.length * high + bottom, (context, width, height) => {
+        const ratio = context.getTransform().a, across = Math.round(room(width) * ratio), down = Math.round(rows.length * high * ratio)
+        const colours = new Map(states.map(({ letter, colour }) => [letter, 0xff000000 | [5, 3, 1].reduce((word, digit) => word << 8 | parseInt(colour.slice(digit, digit + 2), 16), 0)]))
+        const image = context.createImageData(across, down), raster = new Uint32Array(image.data.buffer)
+        for (let y = 0; y < down; y += 1) {
+            const row = rows[Math.min(Math.floor(y / high / ratio), rows.length - 1)]
+            for (let x = 0; x < across; x += 1) raster[y * across + x] = colours.get(row[Math.floor(x * pieces / across)]) ?? 0
+        }
+        context.putImageData(image, left * ratio, 0)
+        context.textBaseline = "middle"
+        context.textAlign = "right"
+        for (const tick of ticks(0, rows.length - 1, rows.length * high, 18)) context.fillText(`${unit > 1 ? "" : "rank "}${tick * unit}`, left - 8, (tick + 0.5) * high)
+        seconds(context, width, height)
+    }, (x, y, width) => {
+        const at = piece(x, width), row = Math.floor(y / high)
+        if (at < 0 || at >= pieces || !rows[row]) return ""
+        const last = Math.min((row + 1) * unit, program.world_size) - 1
+        const who = last > row * unit ? `ranks ${row * unit}-${last}` : `rank ${row}`
+        return `${who}, ${when(at)}: ${states.find(({ letter }) => letter == rows[row][at])?.name ?? "not in the run"}`
+    }, width => [room(width) / pieces, high])
+    if (!iterations) return
+    const { begin_s, end_s, mean_s, most_s } = iterations, highest = most(most_s) || 1
+    title(`Time of each iteration, rank ${iterations.rank}`)
+    picture(holder, "time of each iteration", () => 130, (context, width, height) => {
+        const ink = context.fillStyle, tall = height - bottom - 8
+        context.textBaseline = "middle"
+        context.textAlign = "right"
+        for (const part of [0, 0.5, 1]) context.fillText(secondsText(highest * part), left - 8, 8 + tall * (1 - part))
+        begin_s.forEach((begin, at) => {
+            const x = left + begin / over.end_s * room(width), wide = Math.max((end_s[at] - begin) / over.end_s * room(width) - 1, 1)
+            context.globalAlpha = 0.45
+            context.fillStyle = states[0].colour
+            context.fillRect(x, 8 + tall * (1 - most_s[at] / highest), wide, tall * most_s[at] / highest)
+            context.globalAlpha = 1
+            context.fillRect(x, 8 + tall * (1 - mean_s[at] / highest), wide, tall * mean_s[at] / highest)
+        })
+        context.fillStyle = ink
+        seconds(context, width, height)
+    }, (x, y, width) => {
+        const time = (x - left) / room(width) * over.end_s
+        const at = begin_s.findLastIndex(begin => begin <= time)
+        if (at < 0 || time > end_s[at]) return ""
+        const joined = Math.round((end_s[at] - begin_s[at]) / (mean_s[at] || 1))
+        return `from ${secondsText(begin_s[at])}: ${secondsText(mean_s[at])}` + (joined > 1 ? `, the mean of ${joined}; at most ${secondsText(most_s[at])}` : "")
+    }, width => [room(width) / begin_s.length, 0])
+}
