@@ -13,7 +13,7 @@ PYTHON = TOP / "python"
 
 # A room may import those before it.
 PYTHON_ORDER = (
-    ("errors", "quantities", "owner", "locks", "scratch", "regular_files", "whole_files")
+    ("errors", "quantities", "owner", "child", "locks", "scratch", "regular_files", "whole_files")
     + ("short_memory", "site_build", "machine", "launchers", "workloads", "record", "recording")
     + (
         "schedule",

@@ -37,7 +37,7 @@ def status_of_child() -> int | None:
     if limit < _IMPORTS_BYTES:
         raise short()
     use_one_thread()
-    from rankwise.launchers.start import ending_with_us
+    from rankwise.child import ending_with_us
 
     try:
         ask = ending_with_us()

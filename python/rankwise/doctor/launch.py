@@ -13,12 +13,12 @@ from pathlib import Path
 
 import elftools
 
+from rankwise.child import ending_with_us
 from rankwise.doctor import in_rank
 from rankwise.doctor.reports import Reports, read
 from rankwise.errors import RankwiseError
 from rankwise.launchers import LaunchLine, Segment, check_family, mpi_of, parse
 from rankwise.launchers.detect import find_program
-from rankwise.launchers.start import ending_with_us
 from rankwise.launchers.wrappers import behind_wrappers
 from rankwise.run.directory import make_run_directory
 from rankwise.scratch import remove_scratch

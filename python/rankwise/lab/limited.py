@@ -9,8 +9,8 @@ import signal
 import subprocess
 from typing import IO
 
+from rankwise.child import ending_with_us
 from rankwise.launchers.line import Launch
-from rankwise.launchers.start import ending_with_us
 
 _PATIENCE_AFTER_SIGNAL_S = 5.0
 

@@ -3,29 +3,14 @@
 
 from __future__ import annotations
 
-import ctypes
 import os
 import signal
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-_PR_SET_PDEATHSIG = 1
+from rankwise.child import ending_with_us
+
 # Python ignores these two, the program must not.
 _DEFAULTS = (signal.SIGPIPE, signal.SIGXFSZ)
-
-
-def ending_with_us(number: int = signal.SIGTERM) -> Callable[[], None]:
-    """What a child calls before it becomes another program, to get a signal when the thread that made it ends.
-
-    Launchers end their ranks when they get SIGTERM; SIGKILL would leave that to what remains of them.
-    """
-    prctl, parent = ctypes.CDLL(None).prctl, os.getpid()
-
-    def ask() -> None:
-        prctl(_PR_SET_PDEATHSIG, number, 0, 0, 0)
-        if os.getppid() != parent:  # it ended before it was asked to tell
-            os._exit(128 + number)
-
-    return ask
 
 
 def start(

@@ -10,10 +10,10 @@ import tempfile
 import threading
 from collections.abc import Callable, Mapping, Sequence
 
+from rankwise.child import ending_with_us
 from rankwise.errors import RankwiseError
 from rankwise.launchers import parse
 from rankwise.launchers.detect import find_program
-from rankwise.launchers.start import ending_with_us
 from rankwise.measure.samples import Launch
 
 PROGRAM = "rankwise-measure"

@@ -12,8 +12,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from rankwise.child import ending_with_us
 from rankwise.launchers.execute import LATE
-from rankwise.launchers.start import ending_with_us
 from rankwise.short_memory import address_space, is_limited, use_one_thread, was_short
 
 # A child that used no processor for so long waits for what will not come.

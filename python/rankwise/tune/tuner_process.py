@@ -10,8 +10,8 @@ import subprocess
 import time
 from pathlib import Path
 
+from rankwise.child import ending_with_us
 from rankwise.errors import RankwiseError
-from rankwise.launchers.start import ending_with_us
 from rankwise.tune.installed import TUNER, installed
 
 LOG = "log"
