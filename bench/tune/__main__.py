@@ -137,7 +137,7 @@ def run(args: argparse.Namespace) -> int:
 def _compile(wanted: set[str], say: Callable[[str], None]) -> None:
     """Build what later parts need, which takes minutes the first time: a part that begins finds it there."""
     say("compiling")
-    if EXPERIMENTS in wanted:
+    if wanted & {EXPERIMENTS, COST}:
         simulated_nodes.built()
     if FAULTS in wanted:
         tune_driver.program(tune_driver.FAST)

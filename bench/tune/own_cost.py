@@ -12,6 +12,7 @@ from pathlib import Path
 
 from rankwise.errors import RankwiseError
 from rankwise.tune import control, directories
+from tune.experiments import simulated_nodes
 from tune.runs import Failed, processor_s, tuners_of
 
 RANKS, WINDOWS, WINDOW_S, STARTS = 64, 6, 4.0, 7
@@ -30,6 +31,7 @@ class OwnCost:
         waiting_share: Processor time by time of that command.
         start_s: From the launch of `rankwise tune --pid` to the first event that the tuner writes, of each launch.
         calls_per_s: MPI calls or iterations a second of all ranks, as the tuner says, and which.
+        decision_s: Processor time of one decision for as many ranks on a core each, which this machine may not have.
     """
 
     ranks: int
@@ -39,6 +41,7 @@ class OwnCost:
     waiting_share: float
     start_s: list[float]
     calls_per_s: tuple[float, str] | None
+    decision_s: float
 
 
 def _memory_bytes(pid: int) -> int:
@@ -66,6 +69,18 @@ def start_s(target: Path) -> float:
         tuner.wait()
         sleeper.kill()
         sleeper.wait()
+
+
+def _decision_s() -> float:
+    """For ranks of unequal computation, some on cores with interrupts: one exchange is not enough."""
+    times = ",".join(str(0.002 + 0.0008 * (rank * 7 % 10)) for rank in range(RANKS))
+    scenario = (
+        f"node packages 2 cores {RANKS // 2} l3_of 8\npolicy begin_above 1\n"
+        f"job a pus {','.join(map(str, range(RANKS)))} compute {times} pattern ring bytes 1e5\n"
+        "at 0 irq 0 0.4\nat 0 irq 9 0.3\nat 0 start a\nuntil 2\n"
+    )
+    (found,) = simulated_nodes.lines(simulated_nodes.built(), scenario, "decide")
+    return float(found["decision_s"])
 
 
 def _until(found: Callable[[], bool], job: subprocess.Popen[bytes], what: str) -> None:
@@ -113,4 +128,5 @@ def measure(programs: Path, mpiexec: str, directory: Path) -> OwnCost:
         job.send_signal(signal.SIGTERM)
         job.wait()
     starts = [start_s(directory / f"start{number}.tune") for number in range(STARTS)]
-    return OwnCost(status.ranks, shares, memory, waiting_bytes, waiting, starts, rates[0] if rates else None)
+    called = rates[0] if rates else None
+    return OwnCost(status.ranks, shares, memory, waiting_bytes, waiting, starts, called, _decision_s())

@@ -191,8 +191,8 @@ def _cost(results: Results) -> Iterator[str]:
         f"for the job, {cost.waiting_share:.2%} and {cost.waiting_bytes / 1e6:.1f} MB. From the command to "
         f"the tuner's first "
         f"event pass {cell([1e3 * each for each in cost.start_s], '.0f')} ms. So many ranks share two units "
-        f"here, so no "
-        "mapping of them is searched; what the tuner takes while it acts is in the tables above."
+        f"here, so no mapping of them is searched: a decision for as many on a simulated node that has a core for each "
+        f"takes {1e3 * cost.decision_s:.1f} ms. What the tuner takes while it acts is in the tables above."
     )
     yield ""
 
