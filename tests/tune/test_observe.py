@@ -497,3 +497,14 @@ def test_no_bytes_make_a_reader_touch_what_is_not_its_own(kind, driver_program, 
         paths[-1].write_bytes(content[: dice.choice([len(content), dice.randint(1, len(content))])])
     # WHEN they are read THEN they are read to the end
     subprocess.run([driver_program, "--read", kind, *paths], check=True, capture_output=True)
+
+
+def test_of_a_directory_of_pages_only_processes_that_were_given_are_taken(start, driving, pages):
+    # GIVEN two ranks with pages, of which one was named
+    a, b = start(), start()
+    (pages / "0.page").write_bytes(page(a.pid, 0, 2))
+    (pages / "1.page").write_bytes(page(b.pid, 1, 2))
+    # WHEN they are looked at
+    (found,) = driving(lines=[f"pid {a.pid}", f"pages {pages}"]).sample()["ranks"]
+    # THEN there is the one only, with its progress
+    assert (found["pid"], found["progress"]["rank"]) == (a.pid, 0)

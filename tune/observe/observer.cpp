@@ -68,12 +68,15 @@ void Observer::add(const TaskId &id, std::uint32_t user, std::optional<RankPage>
     if (page) {
         rank.page = std::move(page);
         rank.share.reset();
-    } else if (!rank.page && !rank.share && places_.proc == "/proc") {
-        rank.share = MpiShare::open(id.number);
-        if (!rank.share) {
-            notes_.push_back("MPI's share of process " + std::to_string(id.number) +
-                             " is not known: perf_event_open is not permitted");
-        }
+    }
+}
+
+void Observer::open_share(Rank &rank) {
+    rank.share_asked = true;
+    rank.share = MpiShare::open(rank.process.number);
+    if (!rank.share) {
+        notes_.push_back("MPI's share of process " + std::to_string(rank.process.number) +
+                         " is not known: perf_event_open is not permitted");
     }
 }
 
@@ -100,7 +103,15 @@ void Observer::find_ranks() {
     for (auto &page : directory_.find_new()) {
         const auto id = page.owner().process;
         const auto user = page.user();
-        add(id, user, std::move(page));
+        // Others that have pages there were not given.
+        if (places_.pids.empty() || ranks_.contains(id)) {
+            add(id, user, std::move(page));
+        }
+    }
+    for (auto &[id, rank] : ranks_) {
+        if (!rank.page && !rank.share_asked && places_.proc == "/proc") {
+            open_share(rank);
+        }
     }
 }
 

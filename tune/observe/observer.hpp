@@ -54,7 +54,7 @@ class Observer {
         ThreadReader threads;
         StoppedReader stopped;
         std::vector<std::uint64_t> pages_by_numa;
-        bool has_dlb = false;
+        bool has_dlb = false, share_asked = false;
         Seldom pages_due;
     };
     /// Of a user, or of all.
@@ -65,6 +65,7 @@ class Observer {
     void find_ranks();
     void look_for_movers();
     void add(const TaskId &id, std::uint32_t user, std::optional<RankPage> page);
+    void open_share(Rank &rank);
     Ranks::iterator erase(Ranks::iterator rank);
     void refuse(const Rank &rank, const std::string &why);
     bool read_threads(Rank &rank, RankSample &sample);

@@ -60,7 +60,7 @@ def status(args: argparse.Namespace) -> int:
 
 
 def stop(args: argparse.Namespace) -> int:
-    """Ask a tuner to end; it puts masks back first."""
+    """End a tuner; it has put masks back when this returns."""
     from rankwise.cli.terminal import Terminal
     from rankwise.tune import control
 
@@ -70,8 +70,8 @@ def stop(args: argparse.Namespace) -> int:
             f"{len(found)} tuners run on this node: {', '.join(f'`{path}`' for path in found)}",
             f"say which one: `rankwise tune stop --socket {quote(str(found[0]))}`",
         )
-    control.ask(found[0], "stop")
-    Terminal(args).note(f"asked the tuner at `{found[0]}` to end")
+    control.stop(found[0])
+    Terminal(args).note(f"the tuner at `{found[0]}` has ended")
     return 0
 
 

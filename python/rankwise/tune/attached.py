@@ -33,7 +33,8 @@ def tune_processes(pids: Sequence[int], asked: Asked, keep: bool, begun: Callabl
     check_processes(pids, os.geteuid())
     session = Session(asked)
     try:
-        session.start(replace(session.plan, pids=list(dict.fromkeys(pids)), until_ranks_end=True, keep=keep))
+        plan = replace(session.plan, pids=list(dict.fromkeys(pids)), pages=pages_of(pids))
+        session.start(replace(plan, until_ranks_end=True, keep=keep))
     except BaseException:
         session.abandon()
         raise
@@ -86,6 +87,23 @@ def check_processes(pids: Sequence[int], user: int) -> None:
             raise RankwiseError(
                 f"process `{pid}` is `{_name(owner)}`'s", "tune your own processes, or ask the administrator"
             )
+
+
+def pages_of(pids: Sequence[int]) -> Path | None:
+    """The directory in which processes say how they get on; `None` if they have not all the same one, their user's."""
+    try:
+        (owner,) = {os.stat(f"/proc/{pid}").st_uid for pid in pids}
+        (name,) = {_variable(pid, b"RANKWISE_TUNE") for pid in pids}
+        path = Path(os.fsdecode(name))
+        return path if path.is_absolute() and path.stat().st_uid == owner and path.is_dir() else None
+    except (OSError, ValueError):  # one has ended, or they differ
+        return None
+
+
+def _variable(pid: int, name: bytes) -> bytes:
+    """A variable of the environment that a process was started with; empty if it has none."""
+    entries = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+    return next((entry[len(name) + 1 :] for entry in entries if entry.startswith(name + b"=")), b"")
 
 
 def _status(pid: int) -> dict[str, str]:

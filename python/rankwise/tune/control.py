@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import socket
+import time
 from pathlib import Path
 
 import msgspec
@@ -14,12 +15,16 @@ from rankwise.tune import directories
 from rankwise.tune.document import Status
 
 _LIMIT_S = 5.0
+# Pages go back in steps, and masks after them.
+_END_S = 10.0
+_LOOK_S = 0.02
 _MOST_BYTES = 16 << 20
 
 
 def sockets() -> list[Path]:
     """Where tuners of this user, and the daemon of this node, would answer; not all need be there."""
-    own = sorted(directories.user_directory().glob(f"*/{directories.SOCKET}"))
+    places = (directories.user_directory(), *directories.other_directories())
+    own = [path for place in places for path in sorted(place.glob(f"*/{directories.SOCKET}"))]
     return [*own, *({directories.DAEMON_SOCKET} - set(own))]
 
 
@@ -66,6 +71,26 @@ def status_of(path: Path) -> Status:
         return msgspec.json.decode(ask(path, "status"), type=Status)
     except msgspec.DecodeError as error:
         raise RankwiseError(f"what answers at `{path}` is no tuner: {str(error).lower()}") from None
+
+
+def stop(path: Path) -> None:
+    """Ask a tuner to end, and wait until it has, which is after it has put masks back.
+
+    Raises:
+        RankwiseError: None answers, or it has not ended after some seconds.
+    """
+    ask(path, "stop")
+    until = time.monotonic() + _END_S
+    # It removes its socket last; one that is killed meanwhile leaves it.
+    while os.path.lexists(path):
+        if time.monotonic() > until:
+            if not answers(path):
+                return
+            raise RankwiseError(
+                f"the tuner at `{path}` has not ended within {_END_S:g} s: masks may still be as it set them",
+                "look again with `rankwise tune status`",
+            )
+        time.sleep(_LOOK_S)
 
 
 def answers(path: Path) -> bool:

@@ -22,6 +22,8 @@ GUARD_S = 2.0
 DAEMON_STATE = Path("/run/rankwise")
 DAEMON_SOCKET = DAEMON_STATE / "tune.sock"
 IN_MEMORY = Path("/dev/shm")
+# Where pam_systemd makes users' XDG_RUNTIME_DIR.
+RUNTIME = Path("/run/user")
 DAEMON_PAGES = IN_MEMORY / "rankwise"
 # sockaddr_un's, with the zero at its end.
 _LONGEST_SOCKET_PATH = 107
@@ -39,8 +41,9 @@ def new_state(pid: int) -> Path:
         RankwiseError: It cannot be made.
     """
     base = user_directory()
-    for left in base.iterdir():
-        remove_state(left)
+    for place in (base, *other_directories()):
+        for left in place.iterdir():
+            remove_state(left)
     return own_directory(base / str(pid))
 
 
@@ -68,13 +71,30 @@ def user_directory() -> Path:
         RankwiseError: It cannot be made, or is another user's.
     """
     runtime = os.environ.get("XDG_RUNTIME_DIR")
-    if runtime and os.path.isdir(runtime) and os.stat(runtime).st_uid == os.geteuid():
-        path = Path(runtime, "rankwise")
-    else:
-        # A journal is of processes of this boot, and synced before each move: on a busy disk, that takes seconds.
-        memory = IN_MEMORY if IN_MEMORY.is_dir() else Path(tempfile.gettempdir())
-        path = memory / f"rankwise-tune-{os.geteuid()}"
-    return own_directory(path)
+    if runtime and _is_directory_of_ours(Path(runtime)):
+        return own_directory(Path(runtime, "rankwise"))
+    return own_directory(_in_memory())
+
+
+def other_directories() -> list[Path]:
+    """Where else this user's tuners may be: those of a batch job know no XDG_RUNTIME_DIR, those of a session do."""
+    standard = RUNTIME / str(os.geteuid())
+    if Path(os.environ.get("XDG_RUNTIME_DIR") or standard) != standard:
+        return []
+    own = user_directory()
+    return [
+        path for path in (standard / "rankwise", _in_memory()) if path != own and _is_directory_of_ours(path)
+    ]
+
+
+def _in_memory() -> Path:
+    # A journal is of processes of this boot, and synced before each move: on a busy disk, that takes seconds.
+    memory = IN_MEMORY if IN_MEMORY.is_dir() else Path(tempfile.gettempdir())
+    return memory / f"rankwise-tune-{os.geteuid()}"
+
+
+def _is_directory_of_ours(path: Path) -> bool:
+    return os.path.isdir(path) and path.stat().st_uid == os.geteuid()
 
 
 def own_directory(path: Path) -> Path:
