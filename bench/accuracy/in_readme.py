@@ -19,7 +19,8 @@ def line(page: str) -> str:
     """Order and errors of the first of them, without what stands in brackets."""
     first = re.sub(r" \([^)]*\)", "", sentences(page)[0])
     said = first.partition("Held out: ")[2] or first
-    return said.partition(";")[0].rstrip(".") + ".\n"
+    said = said.partition(";")[0].rstrip(".") + ".\n"
+    return said[0].upper() + said[1:]
 
 
 def with_line(readme: str, page: str) -> str:

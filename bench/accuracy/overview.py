@@ -140,10 +140,10 @@ def sentence(half: Group) -> str:
     if found.median_error is None:
         return begin + "no run counts of any placement but the recorded one."
     ordered = (
-        f"{share(found.ordered_share, digits=1)} of {counted(found.pairs, 'pair')} of placements with different "
-        f"measured times are predicted in the right order{_beside(half, 'ordered_share')}"
+        f"of {counted(found.pairs, 'pair')} of placements whose measured times differ, "
+        f"{share(found.ordered_share, digits=1)} are predicted in the right order{_beside(half, 'ordered_share')}"
         if found.pairs
-        else "no two placements have measured times that surely differ"
+        else "the measured times of all placements may be equal: their intervals overlap"
     )
     said = (
         f"{begin}{ordered}. The median error of predicted times is {share(found.median_error, digits=1)}"

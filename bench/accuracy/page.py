@@ -24,9 +24,9 @@ RESULTS = ".json.gz"
 _PAGE = """{mark}
 # Accuracy
 
-Rankwise predicts that a placement is faster: is it, and by as much? Programs were recorded once. All their placements
-were predicted from that recording, and then run. Nothing was set for a single program. Every run that the
-[lab](lab.md) lets count is here.
+If Rankwise predicts that a placement is faster, is it, and by how much? Each program was recorded once. All its
+placements were predicted from this recording, and then run. No setting was chosen for a single program. This page has
+all runs that the [lab](lab.md) calls valid.
 
 *Held out* programs had no part in the making of Rankwise: no number, no rule and no choice was fitted to them. Only
 their errors say what to expect of your program. *Development* programs were looked at while the model was made.
@@ -43,22 +43,22 @@ In short:
 
 | column | meaning |
 |---|---|
-| in order | of the pairs whose measured intervals do not overlap: how often was the faster one predicted as such |
+| in order | how often the faster of two placements is predicted as the faster one, if their intervals do not overlap |
 | median error, worst | predicted time / measured time - 1 |
 | in interval | how often the measured median lies in the predicted interval |
 | width | upper end / lower end - 1 of that interval, in the median |
-| gains | what `optimised` saves over blocked, cyclic and worst: how often was that predicted within 5 points |
+| gains | how often is the time that `optimised` saves over blocked, cyclic and worst predicted within 5 points |
 | slower | optimised placements that were slower than blocked |
 
 | row | meaning |
 |---|---|
 | Rankwise | what `rankwise predict` says, anchored at the recorded run ([predict](predict.md#how-sure-is-it)) |
 | plain replay | the same without the anchor |
-| network bytes | the recorded time, and the difference in bytes between nodes, divided by the rate of all interfaces |
+| network bytes | the recorded time, plus the difference in bytes between nodes / the rate of all interfaces |
 | SimGrid | its replay (`smpirun -replay`) of the same schedule with the same machine file |
 
-Rankwise and *network bytes* know how long the recorded run took. So the recorded placement counts in pairs and gains,
-but not in errors and intervals.
+Rankwise and *network bytes* know how long the recorded run took. So the recorded placement does not count in errors
+and intervals. It counts in pairs and gains.
 
 ![Predicted against measured times, {panels}; the grey band is within 15 %]({figure})
 
@@ -73,8 +73,9 @@ these are predicted.
 2. Each program runs once with a trace, dealt blocked. All its placements are predicted.
 3. Each placement is run in turn.
 
-Runs count nowhere if the lab does not call them [valid](lab.md#is-a-run-valid), or if others used the machine. A time
-is from the last rank's end of `MPI_Init` to the last rank's call of `MPI_Finalize`. Of several runs it is the median.
+A run does not count if the lab does not call it [valid](lab.md#is-a-run-valid), or if others used the machine. The
+time of a run goes from the last rank's end of `MPI_Init` to the last rank's call of `MPI_Finalize`. Of several runs
+the median counts.
 `optimised` is what `rankwise place` finds, `worst` is the slowest placement that its search predicts, `random` ones
 are permutations.
 
@@ -82,9 +83,8 @@ are permutations.
 
 {remarks}
 
-All times, intervals and predictions are in [{results}]({results}), a list of `ValidationResult`
-(bench/accuracy/result.py). This page is made of nothing else. To repeat it in bench/, on a machine with nothing else
-to do:
+All times, intervals and predictions are in [{results}]({results}) ([how to read it](formats.md#json-of-each-command)).
+This page is made from this file alone. To repeat the experiment in bench/, on a machine with nothing else to do:
 
     python -m accuracy --state development -- mpiexec
     python -m accuracy --programs accuracy/held_out.toml --frozen COMMIT --state held -- mpiexec
@@ -92,8 +92,8 @@ to do:
 
 ## Programs
 
-*network's share*: how much of the recorded run the busiest interface transfers. *measured*: the medians of the
-fastest and of the slowest placement.
+*network's share*: for how much of the recorded run the busiest interface transfers bytes. *measured*: the median time
+of the fastest and of the slowest placement.
 
 {programs}
 
