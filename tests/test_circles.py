@@ -14,7 +14,7 @@ PYTHON = TOP / "python"
 # A room may import those before it.
 PYTHON_ORDER = (
     ("errors", "quantities", "owner", "child", "locks", "scratch", "regular_files", "whole_files")
-    + ("short_memory", "site_build", "machine", "launchers", "workloads", "record", "recording")
+    + ("short_memory", "site_build", "machine", "launchers", "workloads", "record", "recording", "exports")
     + (
         "schedule",
         "replay",
@@ -194,6 +194,11 @@ def by_room(graph: Graph, separator: str, single: str | None = None) -> Graph:
 
 def test_rooms_of_python_import_only_those_before_them():
     check_order(by_room(python_imports(), "."), PYTHON_ORDER, PYTHON_UPWARDS)
+
+
+def test_exports_need_only_recordings():
+    needed = by_room(python_imports(), ".")["exports"]
+    assert needed <= {"errors", "quantities", "recording", "whole_files"}
 
 
 def test_python_modules_import_no_circles():

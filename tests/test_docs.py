@@ -18,6 +18,8 @@ import pytest
 from pages import blocks
 from pictures.cases import CASES
 from pictures.draw import picture, replayed
+from raw_writer import write_recording
+from traced import ranks_of
 
 from rankwise import cli
 from rankwise.cli import failures, lab_validate, main, parsing, record
@@ -233,6 +235,23 @@ def test_queries_with_jq_find_something(block, files):
         assert done.returncode in (0, "doctor" in line), line + done.stderr
         found = re.sub(r'"\w+":|null', "", done.stdout)
         assert "jq" not in line or re.search(r"\w", found), line
+
+
+@pytest.mark.parametrize(
+    "query", re.findall(r"```python\n(.*?)```", (DOCS / "exports.md").read_text(), re.DOTALL)
+)
+def test_queries_of_the_page_on_exports_run(query, tmp_path, monkeypatch, capsys):
+    # GIVEN a recording with exact times
+    ranks = ranks_of(2)
+    ranks[0].send(1, 8)
+    ranks[0].count("MPI_Send", ns=100)
+    ranks[1].recv(0, 8)
+    write_recording(tmp_path / "app.rw", ranks)
+    monkeypatch.chdir(tmp_path)
+    for name in ("perfetto", "csv"):
+        assert main(["export", "app.rw", "--format", name, "-q"]) == 0
+    exec(query, {})
+    assert capsys.readouterr().out.strip()
 
 
 def commands(page):

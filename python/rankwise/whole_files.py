@@ -6,6 +6,7 @@ from __future__ import annotations
 import errno
 import os
 import secrets
+import shutil
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -85,6 +86,60 @@ def replacing(path: Path) -> Iterator[Path]:
         raise
     with suppress(OSError):
         synchronise(path.parent)
+
+
+def check_free_directory(path: Path, force: bool) -> None:
+    """Refuse, before any work, a directory that files could not be put into in the end.
+
+    Args:
+        path: The directory; the one that it is in must be there.
+        force: It may be there, with files in it.
+
+    Raises:
+        RankwiseError: There is something already, or there is no directory for it.
+    """
+    if path.is_dir() and (force or not any(path.iterdir())):
+        return
+    if path.is_dir():
+        raise RankwiseError(
+            f"`{path}` is there already, with files in it",
+            "use `--force` to replace those of the same names, or name another directory",
+        )
+    if os.path.lexists(path):
+        raise RankwiseError(f"`{path}` is no directory", "name another directory")
+    if not path.parent.is_dir():
+        raise RankwiseError(
+            f"`{path}` cannot be made: there is no directory `{path.parent}`",
+            f"make it with `mkdir -p {quote(str(path.parent))}`, or name another directory",
+        )
+
+
+@contextmanager
+def filling(path: Path) -> Iterator[Path]:
+    """A new directory beside `path` to write to; what is in it comes to `path` in the end, unless something went wrong.
+
+    Where `path` is there, files and directories of the same names are replaced, and others stay.
+
+    Raises:
+        RankwiseError: It cannot be written.
+    """
+    scratch = path.with_name(f".{path.name[:200]}.{secrets.token_hex(8)}")
+    try:
+        scratch.mkdir()
+        yield scratch
+        path.mkdir(exist_ok=True)
+        for made in sorted(scratch.iterdir()):
+            target = path / made.name
+            refuse_special(target)
+            if target.is_dir() and not target.is_symlink():
+                shutil.rmtree(target)
+            os.replace(made, target)
+    except OSError as error:
+        raise RankwiseError(
+            f"`{path}` cannot be written: {(error.strerror or str(error)).lower()}", "name another directory"
+        ) from None
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
 
 
 def synchronise(path: Path) -> None:

@@ -25,6 +25,7 @@ from rankwise.short_memory import was_short
 COMMANDS: tuple[str, ...] = (
     "record",
     "report",
+    "export",
     "explain",
     "predict",
     "measure",

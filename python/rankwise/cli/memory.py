@@ -9,7 +9,7 @@ import signal
 from rankwise.errors import RankwiseError
 from rankwise.short_memory import address_space, use_one_thread
 
-COMPUTING = ("report", "predict", "place", "study")
+COMPUTING = ("report", "export", "predict", "place", "study")
 # Numpy, polars and what draws, with a thread each.
 _IMPORTS_BYTES = 400 << 20
 # Libraries abort, or use what they did not get.

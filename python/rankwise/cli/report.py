@@ -39,6 +39,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--talp", metavar="FILE", help="also write the efficiencies as a JSON file of TALP (DLB)"
     )
     parser.add_argument(
+        "--figures",
+        metavar="DIR",
+        help="also write the main figures as SVG and PDF there (needs matplotlib, `rankwise[figures]`)",
+    )
+    parser.add_argument(
         "--ideal-time",
         choices=("dimemas", "scalasca"),
         default="dimemas",
@@ -124,7 +129,6 @@ def run(args: argparse.Namespace) -> int:
     from rankwise.placement.distribution import DEFAULT_RANGES, check_ranges
     from rankwise.recording import Recording
     from rankwise.report import build, data, placements
-    from rankwise.whole_files import check_free
 
     terminal = Terminal(args)
     if talp.looks_like(Path(args.recording)):
@@ -135,14 +139,12 @@ def run(args: argparse.Namespace) -> int:
     ranges = args.ranges or DEFAULT_RANGES
     check_ranges(ranges)
     path = _output(args, terminal)
-    if args.talp:
-        check_free(args.talp, args.force)
+    _check_others(args)
     recording = Recording.open(args.recording, args.job)
     asked = placements.Asked(args.nodes, args.allocation, args.node, args.core_order, args.placement)
     others = placements.asked_placements(recording, asked)
     report = build.build(recording, others, ranges, _on_machine(args, recording), args.ideal_time)
-    if args.talp:
-        _write_talp(Path(args.talp), recording, report, terminal)
+    _write_others(args, recording, report, terminal)
     if args.json:
         terminal.json(data.to_dict(report))
     else:
@@ -194,24 +196,32 @@ def _talp(args: argparse.Namespace, terminal: Terminal) -> int:
     return 0
 
 
-def _write_talp(path: Path, recording: Recording, report: ReportData, terminal: Terminal) -> None:
-    import json
+def _check_others(args: argparse.Namespace) -> None:
+    """Refuse, before any work, what could not be written beside the report."""
+    if args.talp:
+        from rankwise.whole_files import check_free
 
-    from rankwise import whole_files
-    from rankwise.findings import talp
+        check_free(args.talp, args.force)
+    if args.figures:
+        from rankwise.report import figures
 
-    if report.efficiency is None:
-        raise RankwiseError(
-            "the recording has no times, so there are no efficiencies", "record without `--counts`"
-        )
-    counted = recording.table("rank_counters").drop_nulls("count").group_by("counter").sum()
-    counters = dict(counted.select("counter", "count").iter_rows())
-    started_s = report.program.started_s
-    finished_s = None if started_s is None else started_s + report.program.elapsed_s
-    calls = sum(call.count for call in report.calls)
-    content = talp.document(report.efficiency, len(report.program.hosts), calls, finished_s, counters)
-    whole_files.write(path, (json.dumps(content, indent=2) + "\n").encode())
-    terminal.wrote(path)
+        figures.check(Path(args.figures), args.force)
+
+
+def _write_others(
+    args: argparse.Namespace, recording: Recording, report: ReportData, terminal: Terminal
+) -> None:
+    if args.talp:
+        from rankwise.findings import talp
+
+        talp.write(Path(args.talp), recording, report.efficiency)
+        terminal.wrote(args.talp)
+    if args.figures:
+        from rankwise.report import figures
+
+        for why in figures.write(Path(args.figures), report, recording):
+            terminal.warning(why, "no-figure")
+        terminal.wrote(args.figures)
 
 
 def _printable(report: ReportData) -> ReportData:

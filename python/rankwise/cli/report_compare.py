@@ -65,6 +65,7 @@ def run(args: argparse.Namespace) -> int:
         ("--section", args.section),
         ("--check", args.check),
         ("--talp", args.talp),
+        ("--figures", args.figures),
         ("--open", args.open),
         ("-o", args.output),
         ("--machine", args.machine),

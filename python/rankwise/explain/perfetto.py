@@ -3,20 +3,16 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from rankwise import whole_files
 from rankwise.explain.timeline import CALC, NONE, SEND, Timeline
+from rankwise.exports.perfetto import MOST_SLICES, names, shortest_of, write_events
 from rankwise.machine.placement import Placement
-
-MOST_SLICES = 500_000  # about 60 MB, which the viewer takes in a few seconds
 
 
 @dataclass(frozen=True)
@@ -45,31 +41,14 @@ def write(path: Path, timeline: Timeline, placement: Placement, most: int = MOST
     durations = np.concatenate(
         [(timeline.end - timeline.begin)[busy], (timeline.gap_to - timeline.gap_from)[waits]]
     )
-    shortest = 0
-    if len(durations) > most:
-        shortest = int(np.partition(durations, len(durations) - most)[len(durations) - most])
-        busy &= timeline.end - timeline.begin >= shortest
-        waits &= timeline.gap_to - timeline.gap_from >= shortest
-    events = chain(
-        _names(placement), _operations(timeline, placement, busy), _waits(timeline, placement, waits)
-    )
-    head, tail = '{"displayTimeUnit": "ns", "traceEvents": [\n', "\n]}\n"
-    whole_files.write(path, (head + ",\n".join(events) + tail).encode())
+    shortest = int(shortest_of(durations, most))
+    busy &= timeline.end - timeline.begin >= shortest
+    waits &= timeline.gap_to - timeline.gap_from >= shortest
+    nodes = names(placement.node_names, placement.node.tolist())
+    operations, waiting = _operations(timeline, placement, busy), _waits(timeline, placement, waits)
+    write_events(path, chain(nodes, operations, waiting))
     kept = int(busy.sum() + waits.sum())
     return Written(kept, len(durations) - kept, shortest * 1e-12)
-
-
-def _names(placement: Placement) -> Iterator[str]:
-    for node, name in enumerate(placement.node_names):
-        yield _metadata("process_name", {"pid": node}, {"name": name})
-    for rank, node in enumerate(placement.node.tolist()):
-        where = {"pid": node, "tid": rank}
-        yield _metadata("thread_name", where, {"name": f"rank {rank}"})
-        yield _metadata("thread_sort_index", where, {"sort_index": rank})
-
-
-def _metadata(name: str, where: dict[str, Any], arguments: dict[str, Any]) -> str:
-    return json.dumps({"name": name, "ph": "M", **where, "args": arguments})
 
 
 def _operations(timeline: Timeline, placement: Placement, chosen: np.ndarray) -> Iterator[str]:

@@ -8,9 +8,10 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
-from rankwise import regular_files
+from rankwise import regular_files, whole_files
 from rankwise.errors import RankwiseError
 from rankwise.findings.efficiency import Efficiency
+from rankwise.recording import Recording
 
 VERSION = "3.5.0"
 """Of the format that is written: readers choose by `dlbVersion`."""
@@ -20,6 +21,30 @@ REGION = "Global"
 
 _MOST_BYTES = 64 << 20
 _NS = 1e9
+
+
+def write(path: Path, recording: Recording, found: Efficiency | None) -> None:
+    """Write what TALP would have written of a recorded run.
+
+    Args:
+        path: The file.
+        recording: The run.
+        found: Its efficiencies.
+
+    Raises:
+        RankwiseError: There are none, or the file cannot be written.
+    """
+    if found is None:
+        raise RankwiseError(
+            "the recording has no times, so there are no efficiencies", "record without `--counts`"
+        )
+    counted = recording.table("rank_counters").drop_nulls("count").group_by("counter").sum()
+    counters = dict(counted.select("counter", "count").iter_rows())
+    started_s = (recording.context["run"] or {}).get("start_s")
+    finished_s = None if started_s is None else started_s + float(max(recording.ranks["time_s"]))
+    hosts = len(recording.context["hosts"])
+    content = document(found, hosts, int(recording.calls["count"].sum()), finished_s, counters)
+    whole_files.write(path, (json.dumps(content, indent=2) + "\n").encode())
 
 
 def document(

@@ -16,10 +16,13 @@ _MARK = '<meta name="generator" content="rankwise report">'
 
 def default_path(recording: Path, job: str | None = None) -> Path:
     """`NAME.report.html` beside the recording `NAME.rw`, `NAME.JOB.report.html` for one job of several."""
-    stem = recording.resolve().name.removesuffix(".rw")
-    if job is not None:
-        stem += "." + "".join(letter if letter.isalnum() else "-" for letter in job)
-    return recording.parent / f"{stem}.report.html"
+    return recording.parent / f"{stem(recording, job)}.report.html"
+
+
+def stem(recording: Path, job: str | None) -> str:
+    """`NAME` of a recording `NAME.rw`, `NAME.JOB` for one job of several."""
+    name = recording.resolve().name.removesuffix(".rw")
+    return name if job is None else f"{name}." + "".join(each if each.isalnum() else "-" for each in job)
 
 
 def check(path: Path, force: bool) -> None:

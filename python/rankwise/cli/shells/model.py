@@ -32,6 +32,7 @@ _BY_METAVAR: dict[str, Kind] = {
     "DIR": "directory",
     "NAME.tune": "directory",
     "FILE": "file",
+    "OUT": "file",
     "FILE.md": "file",
     "FILE.machine.toml": "machine",
     "PATH": "file",

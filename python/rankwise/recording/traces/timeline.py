@@ -46,6 +46,7 @@ class RankEvents:
         asked_s: How long it was outside MPI between polls only to ask again.
         core_outside_s: How long it waited for a core outside MPI, at most; `None` if that was not sampled.
         start_s: When MPI_Init ended, on the same clock.
+        seconds_per_tick: Of the clock of its host.
     """
 
     columns: dict[str, np.ndarray]
@@ -56,6 +57,13 @@ class RankEvents:
     asked_s: float = 0.0
     core_outside_s: float | None = None
     start_s: float = 0.0
+    seconds_per_tick: float = 0.0
+
+    @property
+    def called_s(self) -> np.ndarray:
+        """When each event itself began, whenever it began to wait: events of a rank do not overlap so."""
+        called_s: np.ndarray = self.end_s - self.columns["duration_ticks"] * self.seconds_per_tick
+        return called_s
 
 
 @dataclass(frozen=True)
@@ -122,9 +130,10 @@ def rank_events(job: Job) -> list[RankEvents]:
         since_s, asked_s = waiting_begins(columns, begin_s, end_s, _slept_s(thread))
         core_waits = _core_waits(thread, columns, rates[host])
         outside_s = None if core_waits is None else _core_outside_s(thread, columns, rates[host], core_waits)
-        done = operations(columns)
-        start_s = since * rates[host]
-        found.append(RankEvents(columns, since_s, end_s, done, core_waits, asked_s, outside_s, start_s))
+        done, start_s = operations(columns), since * rates[host]
+        found.append(
+            RankEvents(columns, since_s, end_s, done, core_waits, asked_s, outside_s, start_s, rates[host])
+        )
     return found
 
 
