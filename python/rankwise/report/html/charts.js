@@ -130,7 +130,7 @@ function drawPhases(holder, { over_time: over, program }, states) {
         context.putImageData(image, left * ratio, 0)
         context.textBaseline = "middle"
         context.textAlign = "right"
-        for (const tick of ticks(0, rows.length - 1, rows.length * high, 18)) context.fillText(`${unit > 1 ? "" : "rank "}${tick * unit}`, left - 8, (tick + 0.5) * high)
+        for (const tick of ticks(0, rows.length - 1, rows.length * high, 18)) context.fillText(`${unit > 1 ? "" : "rank "}${tick * unit}`, left - 8, Math.max((tick + 0.5) * high, 7))
         seconds(context, width, height)
     }, (x, y, width) => {
         const at = piece(x, width), row = Math.floor(y / high)

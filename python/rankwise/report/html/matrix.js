@@ -49,9 +49,10 @@ function matrix(holder, size, { label, view, switches = [], widest = 660 }) {
             context.textAlign = "center"
             if (tick < side - 1 || tick == 0 || cell > 30) context.fillText(name(from[1] + tick, true), left + place, top - 10)
         }
-        context.strokeStyle = isDark() ? "#ffffff66" : "#00000055"
-        // Lines that leave no room for what is between them say nothing.
-        for (const axis of lines.length * 4 * side / size < room ? [0, 1] : [])
+        // The closer lines are, the fainter; they say nothing where they leave no room for what is between them.
+        const apart = room * size / side / (lines.length + 1)
+        context.strokeStyle = (isDark() ? "#ffffff" : "#000000") + (apart < 24 ? "28" : "60")
+        for (const axis of apart > 4 ? [0, 1] : [])
             for (const line of lines) {
                 const place = (line - from[axis]) * cell
                 if (place <= 0 || place >= room) continue
