@@ -4,7 +4,7 @@
 import msgspec
 import numpy as np
 import pytest
-from raw_writer import FINALIZED, TRACED, Rank, u, write_recording, z
+from raw_writer import ABORTED, FINALIZED, TRACED, Rank, u, write_recording, z
 
 from rankwise.recording import Recording
 from rankwise.report.build import build
@@ -208,6 +208,20 @@ def test_irregular_calls_are_no_iterations(tmp_path):
     report = build(Recording.open(write_recording(tmp_path / "any.rw", ranks)))
     assert report.over_time.iterations is None
     assert "No iterations were found" in render(report)
+
+
+def test_a_run_that_was_aborted_is_shown_to_its_end(tmp_path):
+    # GIVEN a rank that receives, and another that sends and aborts 1 ms later; clocks were read before that
+    ranks = [Rank(me, 2, flags=TRACED | (ABORTED if me == 0 else 0), run_ns=500 * US) for me in range(2)]
+    ranks[0].event("MPI_Send", 100 * US, 10 * US, u(0) + z(1) + z(0) + u(8))
+    ranks[0].event("MPI_Abort", 1000 * US, 0)
+    ranks[1].event("MPI_Recv", 0, 200 * US, u(0) + z(0) + z(0) + z(0) + z(0) + u(8))
+    # WHEN
+    over = build(Recording.open(write_recording(tmp_path / "aborted.rw", ranks))).over_time
+    # THEN the axis has all events
+    assert over.end_s >= 1110e-6
+    assert np.array([over.computation, over.waiting, over.transfer, over.other_mpi]).max() <= 1
+    assert over.rows[1][0] == "w"
 
 
 def test_call_sites_are_a_tree(report):

@@ -37,7 +37,9 @@ def over_time(recording: Recording, split: SplitWaits | None) -> OverTime | None
     timeline, clear = recording.timeline(), clear_calls(split)
     ranks = timeline.on_one_clock()
     start_s = np.array([each.start_s for each in ranks])
-    until_s = start_s + recording.ranks.sort("rank")["time_s"].to_numpy()
+    # The time of a rank that did not end well may be shorter than its trace, or not known.
+    time_s = np.nan_to_num(recording.ranks.sort("rank")["time_s"].to_numpy().astype(float))
+    until_s = np.maximum(start_s + time_s, [each.end_s.max(initial=0.0) for each in ranks])
     edges = np.linspace(start_s.min(), max(until_s.max(), start_s.min() + 1e-9), _PIECES + 1)
     unit = ranks_per_group(len(ranks))
     # By group and piece: in the run, then outside MPI, waiting, in transfer, in other calls.
