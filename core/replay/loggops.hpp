@@ -20,7 +20,7 @@ struct LogGOPS {
 
 /// @brief Replay with plain LogGOPS: nothing is shared but each rank's own processors and interfaces.
 ///
-/// Follows section "Plain LogGOPS" of formats/loggops.md rule by rule, which is what LogGOPSim computes.
+/// Follows formats/plain_loggops.md rule by rule, which is what LogGOPSim computes.
 ///
 /// @throws Error deadlock, with the ranks and operations in the circle; messages left over (wildcards)
 Prediction replay_loggops(const Schedule &schedule, const Matching &matching, const LogGOPS &parameters);

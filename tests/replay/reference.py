@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Plain LogGOPS, slow and obvious: the oracle of the replay's tests, written from formats/loggops.md alone.
+"""Plain LogGOPS, slow and obvious: the oracle of the replay's tests, written from formats/plain_loggops.md alone.
 
 One queue holds everything that is about to happen. What finds its processor or interface busy is put back into the
 queue for the moment it will be free, as often as need be. All times are integers (nanoseconds).

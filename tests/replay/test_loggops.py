@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Plain LogGOPS in closed form (formats/loggops.md). Times in nanoseconds, parameters as LogGOPSim's defaults."""
+"""Plain LogGOPS in closed form (formats/plain_loggops.md). Times in nanoseconds, parameters as LogGOPSim's defaults."""
 
 import pytest
 from reference import Op, Parameters

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Finish times of small schedules under plain LogGOPS, worked out by hand from formats/loggops.md.
+"""Finish times of small schedules under plain LogGOPS, worked out by hand from formats/plain_loggops.md.
 
 Each is checked at LogGOPSim's defaults, at the parameters ATLAHS uses for clusters, and where everything is a
 rendezvous and the processor's cost of a byte is the larger one. For a message of s bytes the comments write

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Plain LogGOPS (formats/loggops.md): one set of parameters for all messages, nothing shared, no machine."""
+"""Plain LogGOPS (formats/plain_loggops.md): one set of parameters for all messages, nothing shared, no machine."""
 
 from __future__ import annotations
 
