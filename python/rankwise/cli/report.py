@@ -4,11 +4,10 @@
 from __future__ import annotations
 
 import argparse
-import os
 import shlex
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rankwise.errors import RankwiseError
 
@@ -33,7 +32,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="a recording (a directory NAME.rw) or a JSON file of TALP (DLB); two are compared; several with different "
         "numbers of ranks show how the program scales",
     )
-    add_output(parser, "the HTML report; default NAME.report.html beside NAME.rw")
+    add_output(
+        parser,
+        "the HTML report; default NAME.report.html beside NAME.rw, of several FIRST-LAST.report.html beside the last",
+    )
     add_json(parser)
     parser.add_argument(
         "--talp", metavar="FILE", help="also write the efficiencies as a JSON file of TALP (DLB)"
@@ -109,7 +111,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Show a recording, or compare several."""
-    from rankwise.cli import report_compare, report_watch
+    from rankwise.cli import report_compare, report_page, report_watch
 
     if args.watch:
         return report_watch.run(args)
@@ -151,20 +153,13 @@ def run(args: argparse.Namespace) -> int:
         from rankwise.report.text import render
 
         if wants_colour(sys.stdout, args.color):
-            terminal.rendered(render(_printable(report), True, args.section))
+            terminal.rendered(render(report_page.printable_data(report), True, args.section))
         else:
             terminal.result(render(report, section=args.section))
     if path:
-        try:
-            _write_html(report, path, terminal)
-        except RankwiseError as error:
-            if args.output or args.open:
-                raise
-            _no_html(terminal, error.message)
-    if args.open and path:
-        import webbrowser
+        from rankwise.report.html import render as render_page
 
-        webbrowser.open(path.resolve().as_uri())
+        report_page.write(args, path, render_page(report_page.printable_data(report)), terminal)
     if not args.quiet and not args.json:
         terminal.note(_next(args, recording.world_size))
     return 0
@@ -224,22 +219,6 @@ def _write_others(
         terminal.wrote(args.figures)
 
 
-def _printable(report: ReportData) -> ReportData:
-    """The same report, whose names cannot be taken for colours."""
-    import msgspec
-
-    from rankwise.cli.terminal import printable
-
-    def cleaned(content: Any) -> Any:
-        if isinstance(content, dict):
-            return {cleaned(key): cleaned(value) for key, value in content.items()}
-        if isinstance(content, list):
-            return [cleaned(each) for each in content]
-        return printable(content) if isinstance(content, str) else content
-
-    return msgspec.convert(cleaned(msgspec.to_builtins(report)), type(report))
-
-
 def _check(args: argparse.Namespace, terminal: Terminal) -> int:
     from dataclasses import asdict
 
@@ -270,36 +249,13 @@ def _check(args: argparse.Namespace, terminal: Terminal) -> int:
 
 
 def _output(args: argparse.Namespace, terminal: Terminal) -> Path | None:
-    """Where the HTML goes, checked before any work; with `--json` there is none unless it is asked for.
-
-    Where the default place cannot be written to, the report is for the terminal only.
-    """
+    """Where the HTML goes; nowhere by default of what is no directory."""
+    from rankwise.cli import report_page
     from rankwise.report import files
 
-    if args.output:
-        files.check(Path(args.output), args.force)
-        return Path(args.output)
-    if (args.json and not args.open) or not Path(args.recording).is_dir():
+    if not args.output and not Path(args.recording).is_dir():
         return None
-    path = files.default_path(Path(args.recording), args.job)
-    if not args.open and not os.access(path.parent, os.W_OK):
-        _no_html(terminal, f"`{path.parent}` cannot be written to")
-        return None
-    # A report under its default name is only as old as the last `rankwise report`: it is made anew.
-    files.check(path, force=True)
-    return path
-
-
-def _no_html(terminal: Terminal, why: str) -> None:
-    terminal.warning(f"{why}: no HTML report", "no-html", "choose a place for it with `-o FILE`")
-
-
-def _write_html(report: ReportData, path: Path, terminal: Terminal) -> None:
-    from rankwise.report import files
-    from rankwise.report.html import render
-
-    files.write(path, render(_printable(report)))
-    terminal.note("\nWrote " + terminal.paint("path", str(path)))
+    return report_page.place(args, files.default_path(Path(args.recording), args.job), terminal)
 
 
 def _next(args: argparse.Namespace, ranks: int) -> str:

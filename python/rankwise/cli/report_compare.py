@@ -6,20 +6,18 @@ from __future__ import annotations
 import argparse
 import shlex
 import textwrap
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rankwise.errors import RankwiseError
 
 if TYPE_CHECKING:
     from rankwise.cli.terminal import Terminal
-    from rankwise.compare.comparison import Comparison, Difference
+    from rankwise.compare.comparison import Comparison
     from rankwise.compare.scaling import Scaling
     from rankwise.recording import Recording
 
 _MOST_ROWS = 20
-_LEAST_CHANGE = 0.02
-_LEAST_TIME = 0.005
-_MANY_TIMES = 10
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -55,9 +53,11 @@ def is_asked(args: argparse.Namespace) -> bool:
 
 def run(args: argparse.Namespace) -> int:
     """Compare them, or show how they scale."""
+    from rankwise.cli import report_page
     from rankwise.cli.kinds import check_kind
     from rankwise.cli.terminal import Terminal
     from rankwise.recording import Recording
+    from rankwise.report import files
 
     terminal = Terminal(args)
     for option, given in (
@@ -66,8 +66,6 @@ def run(args: argparse.Namespace) -> int:
         ("--check", args.check),
         ("--talp", args.talp),
         ("--figures", args.figures),
-        ("--open", args.open),
-        ("-o", args.output),
         ("--machine", args.machine),
     ):
         if given:
@@ -89,7 +87,9 @@ def run(args: argparse.Namespace) -> int:
             status=2,
         )
     if not args.against and (args.scaling or (len(sizes) == len(opened) and len(sizes) > 1)):
-        return _scaling(args, terminal, opened)
+        opened.sort(key=lambda each: each.world_size)
+        page = report_page.place(args, files.compared_path(opened[0].path, opened[-1].path), terminal)
+        return _scaling(args, terminal, opened, page)
     split = len(args.recordings) if args.against else 1
     if not args.against and len(opened) > 2:
         names = [shlex.quote(path) for path in args.recordings]
@@ -98,14 +98,20 @@ def run(args: argparse.Namespace) -> int:
             f"`rankwise report {' '.join(names[:-1])} --against {names[-1]}`",
             status=2,
         )
-    return _comparison(args, terminal, opened[:split], opened[split:])
+    page = report_page.place(args, files.compared_path(opened[0].path, opened[split].path), terminal)
+    return _comparison(args, terminal, opened[:split], opened[split:], page)
 
 
 def _comparison(
-    args: argparse.Namespace, terminal: Terminal, before: list[Recording], after: list[Recording]
+    args: argparse.Namespace,
+    terminal: Terminal,
+    before: list[Recording],
+    after: list[Recording],
+    page: Path | None,
 ) -> int:
     import msgspec
 
+    from rankwise.cli import report_page
     from rankwise.compare.comparison import compare
 
     found = compare(before, after, args.fail_above)
@@ -113,14 +119,28 @@ def _comparison(
         terminal.json(msgspec.to_builtins(found))
     else:
         terminal.result("\n".join(_lines(found)))
-        if not args.quiet:
-            terminal.next(f"rankwise report {shlex.quote(found.after[0])}")
+    if page:
+        from rankwise.report.build import build
+        from rankwise.report.html.several import render_comparison
+
+        sides = [report_page.printable_data(build(_middle(each))) for each in (before, after)]
+        text = render_comparison(report_page.printable_data(found), *sides)
+        report_page.write(args, page, text, terminal)
+    if not terminal.as_json:
+        terminal.next(f"rankwise report {shlex.quote(found.after[0])}")
     return int(found.gate is not None and found.gate.failed)
 
 
-def _scaling(args: argparse.Namespace, terminal: Terminal, opened: list[Recording]) -> int:
+def _middle(side: list[Recording]) -> Recording:
+    """The run whose time is nearest to the median."""
+    by_time = sorted(side, key=lambda each: float(each.ranks["time_s"].to_numpy().max(initial=0)))
+    return by_time[(len(by_time) - 1) // 2]
+
+
+def _scaling(args: argparse.Namespace, terminal: Terminal, opened: list[Recording], page: Path | None) -> int:
     import msgspec
 
+    from rankwise.cli import report_page
     from rankwise.compare.scaling import scaling
 
     if args.fail_above is not None:
@@ -130,57 +150,51 @@ def _scaling(args: argparse.Namespace, terminal: Terminal, opened: list[Recordin
     found = scaling(opened, args.scaling)
     if terminal.as_json:
         terminal.json(msgspec.to_builtins(found))
-        return 0
-    terminal.result("\n".join(_scaling_lines(found)))
-    if not args.quiet:
+    else:
+        terminal.result("\n".join(_scaling_lines(found)))
+    if page:
+        from rankwise.report.build import build
+        from rankwise.report.html.several import render_scaling
+
+        runs = [report_page.printable_data(build(each)) for each in opened]
+        text = render_scaling(report_page.printable_data(found), runs)
+        report_page.write(args, page, text, terminal)
+    if not terminal.as_json:
         terminal.next(f"rankwise report {shlex.quote(found.rows[-1].recording)}")
     return 0
 
 
 def _lines(found: Comparison) -> list[str]:
+    from rankwise.compare import words
+
     time = found.run_time
-    lines = [f"before  {_runs(found.before)}", f"after   {_runs(found.after)}", ""]
+    lines = [f"before  {words.runs_text(found.before)}", f"after   {words.runs_text(found.after)}", ""]
     lines += ["What was different", *_wrapped(f"{c.what}: {c.before} -> {c.after}" for c in found.changed)]
     lines += _wrapped(found.moved)
     if not found.changed and not found.moved:
         lines.append("  nothing that is recorded")
+    noise = words.noise_text(time)
     lines += [
         "",
-        f"Run time  {_text(time, time.before)} -> {_text(time, time.after)}, {_change(time)}{_noise(time)}",
+        f"Run time  {words.value_text(time, time.before)} -> {words.value_text(time, time.after)}, "
+        f"{words.change_text(time)}{f', {noise}' if noise else ''}",
     ]
-    if time.low is not None and time.high is not None and time.confidence is not None:
-        lines += _wrapped(
-            [
-                f"between {_signed(time, time.low)} and {_signed(time, time.high)} with "
-                f"{time.confidence * 100:.0f} % confidence"
-            ]
-        )
-    lines += _wrapped([found.noise, *([found.gate.text] if found.gate else [])])
-    least_s = _LEAST_TIME * max(time.before, time.after)
-    shown = [each for each in found.differences if each is not time and _is_shown(each, least_s)]
+    lines += _wrapped(filter(None, (words.interval_text(time), found.noise, found.gate and found.gate.text)))
+    shown = words.shown(found)
     if shown:
         heading = "More than noise" if shown[0].beyond_noise is not None else "What changed"
         lines += ["", f"{heading:<40}{'before':>11}{'after':>11}  change"]
     for each in shown[:_MOST_ROWS]:
-        name = f"{each.what}{' efficiency' if each.of == 'efficiency' else ''}"
+        name = words.name_of(each)
         name = name if len(name) < 38 else f"{name[:34]}..."
-        lines.append(
-            f"  {name:<38}{_text(each, each.before):>11}{_text(each, each.after):>11}  {_change(each)}"
-        )
+        before, after = words.value_text(each, each.before), words.value_text(each, each.after)
+        lines.append(f"  {name:<38}{before:>11}{after:>11}  {words.change_text(each)}")
     if len(shown) > _MOST_ROWS:
-        lines.append(f"  and {len(shown) - _MOST_ROWS} more: `--json` has all")
+        lines.append(f"  and {len(shown) - _MOST_ROWS} more: the HTML report and `--json` have all")
     for heading, findings in (("No longer told", found.gone), ("New", found.new)):
         if findings:
             lines += ["", heading, *_wrapped(f"{each.name}: {each.sentence}" for each in findings)]
     return lines
-
-
-def _runs(paths: list[str]) -> str:
-    return (
-        paths[0]
-        if len(paths) == 1
-        else f"{len(paths)} runs: {', '.join(paths[:3])}" + (", ..." if len(paths) > 3 else "")
-    )
 
 
 def _wrapped(lines: object) -> list[str]:
@@ -189,45 +203,6 @@ def _wrapped(lines: object) -> list[str]:
         for line in lines  # type: ignore[attr-defined]
         for piece in textwrap.wrap(line, 76, subsequent_indent="  ")
     ]
-
-
-def _is_shown(each: Difference, least_s: float) -> bool:
-    """Whether it changed, and is no time that hardly counts."""
-    if each.before == each.after or (each.unit == "s" and max(each.before, each.after) < least_s):
-        return False
-    if each.beyond_noise is not None:
-        return each.beyond_noise
-    if each.unit == "share":
-        return abs(each.after - each.before) >= _LEAST_CHANGE
-    return each.ratio is None or abs(each.ratio - 1) >= _LEAST_CHANGE
-
-
-def _text(each: Difference, value: float) -> str:
-    from rankwise.quantities import bytes_text, count_text, seconds_text
-
-    if each.unit == "s":
-        return seconds_text(value)
-    if each.unit == "share":
-        return f"{value * 100:.1f} %"
-    return bytes_text(value) if each.unit == "bytes" else count_text(round(value))
-
-
-def _signed(each: Difference, value: float) -> str:
-    return f"{'-' if value < 0 else '+'}{_text(each, abs(value))}"
-
-
-def _change(each: Difference) -> str:
-    if each.unit == "share":
-        return f"{(each.after - each.before) * 100:+.1f} points"
-    if each.ratio is None:
-        return "new"
-    if each.ratio >= _MANY_TIMES:
-        return f"x {each.ratio:.3g}"
-    return "gone" if each.after == 0 else f"{(each.ratio - 1) * 100:+.1f} %"
-
-
-def _noise(each: Difference) -> str:
-    return {True: ", more than noise", False: ", noise", None: ""}[each.beyond_noise]
 
 
 def _scaling_lines(found: Scaling) -> list[str]:

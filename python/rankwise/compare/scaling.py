@@ -44,6 +44,8 @@ class ScalingRow(msgspec.Struct, frozen=True):
         parallel: As of `Efficiency`.
         load_balance: Likewise.
         communication: Likewise.
+        serialisation: Likewise; `null` where the ideal time is not known.
+        transfer: Likewise.
         computation_scaling: 1 for the reference.
         instruction_scaling: `null` where `Scaling.why_no_counters` says why.
         ipc_scaling: Likewise.
@@ -62,6 +64,8 @@ class ScalingRow(msgspec.Struct, frozen=True):
     instruction_scaling: float | None
     ipc_scaling: float | None
     frequency_scaling: float | None
+    serialisation: float | None = None
+    transfer: float | None = None
 
 
 class Scaling(msgspec.Struct, frozen=True):
@@ -133,6 +137,8 @@ def scaling(recordings: Sequence[Recording], kind: Kind | None = None) -> Scalin
                 instruction_scaling=instructions,
                 ipc_scaling=ipc,
                 frequency_scaling=frequency,
+                serialisation=each.serialisation,
+                transfer=each.transfer,
             )
         )
     return Scaling(SCHEMA, rankwise.__version__, chosen, kind is None, why, rows)

@@ -33,6 +33,7 @@ from rankwise.report.map import node_map
 from rankwise.report.matrix import detailed
 from rankwise.report.network import network
 from rankwise.report.placements import Placed, recorded_placement
+from rankwise.report.predicted import better_placement, predicted
 from rankwise.report.tuning import tuning
 from rankwise.report.use import use
 from rankwise.report.waiting import CoreParts, core_parts, split_waits, time_parts, waiting
@@ -72,6 +73,7 @@ def build(
     if split is not None and split.waits is not None:
         timed = timed_messages(recording.timeline(), clear_calls(split))
     matrix = detailed(columns, recording.world_size)
+    best = better_placement(on_machine) if on_machine else None
     return data.ReportData(
         schema=data.SCHEMA,
         rankwise=rankwise.__version__,
@@ -85,7 +87,7 @@ def build(
         gaps=gaps(recording),
         ranks=_ranks(recording, parts),
         time=time_parts(recording, parts, split),
-        map=node_map(placed, columns, used, recording),
+        map=node_map(placed + ([best] if best else []), columns, used, recording),
         calls=_calls(recording.calls, time_s, _total(ranks["mpi_s"])),
         call_sites=call_sites(recording, time_s, _OUTSIDE),
         collectives=collectives(recording, time_s),
@@ -101,6 +103,7 @@ def build(
         distributions=[_placed(each, columns, ranges) for each in placed],
         notes=notes(recording, _part_share(parts, "wait_s", time_s)) + tuning_unknown,
         tuning=tuned,
+        predicted=predicted(on_machine, asked) if on_machine else None,
     )
 
 

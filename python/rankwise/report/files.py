@@ -25,6 +25,13 @@ def stem(recording: Path, job: str | None) -> str:
     return name if job is None else f"{name}." + "".join(each if each.isalnum() else "-" for each in job)
 
 
+def compared_path(one: Path, other: Path) -> Path:
+    """`ONE-OTHER.report.html` beside the recording `OTHER.rw`."""
+    # So that the name is none that file systems refuse.
+    stems = [path.resolve().name.removesuffix(".rw")[:60] for path in (one, other)]
+    return other.parent / f"{'-'.join(stems)}.report.html"
+
+
 def check(path: Path, force: bool) -> None:
     """Check that a report may be written, before the work.
 

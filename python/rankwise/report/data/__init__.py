@@ -19,6 +19,7 @@ from rankwise.report.data.communication import CommMatrix, MatrixParts, MessageS
 from rankwise.report.data.map import Map
 from rankwise.report.data.network import Network
 from rankwise.report.data.over_time import OverTime
+from rankwise.report.predicted_data import Predicted
 from rankwise.report.tuning import TunedChange
 from rankwise.report.use_data import Use
 
@@ -432,6 +433,7 @@ class ReportData(msgspec.Struct, frozen=True):
         distributions: Messages by channel and size, for each placement.
         notes: What a reader should know about the numbers.
         tuning: What `rankwise tune` changed while it ran, or would have; empty without a tuner.
+        predicted: Placements compared on a machine; `null` without a machine file.
     """
 
     schema: Literal["rankwise.report/1"]
@@ -462,6 +464,7 @@ class ReportData(msgspec.Struct, frozen=True):
     sizes: MessageSizes
     over_time: OverTime | None
     tuning: list[TunedChange] = []
+    predicted: Predicted | None = None
 
 
 def to_dict(report: ReportData) -> dict[str, Any]:

@@ -108,7 +108,7 @@ class PlacedMap(msgspec.Struct, frozen=True):
 
 
 class Map(msgspec.Struct, frozen=True):
-    """Where the ranks are, under each placement of `distributions`.
+    """Where the ranks are, under each placement of `distributions`, and under the best one of `predicted`.
 
     Attributes:
         kinds: Of nodes.

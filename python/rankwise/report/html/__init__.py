@@ -20,7 +20,7 @@ from rankwise.quantities import bytes_text, count_text, counted, seconds_text
 from rankwise.report import efficiency_words, finding_words, time_words, tuning, use_words, words
 from rankwise.report.data import ReportData
 from rankwise.report.hosts import short_names
-from rankwise.report.html import call_tree, communication, distribution, look, over_time, stack
+from rankwise.report.html import call_tree, communication, distribution, look, over_time, predicted, stack
 
 # Rows of a table; others are in the JSON.
 _MOST_ROWS = 500
@@ -39,6 +39,8 @@ _SECTIONS = {
     "efficiency": "Efficiency",
     "time": "Time",
     "map": "Map",
+    "placements": "Placements",
+    "predicted": "Predicted timeline",
     "distribution": "Distribution",
     "matrix": "Matrix",
     "waiting": "Waiting",
@@ -54,13 +56,13 @@ _SECTIONS = {
 }
 
 
-def render(report: ReportData) -> str:
-    """The whole page."""
-    environment = jinja2.Environment(
+def environment() -> jinja2.Environment:
+    """Where templates are found, with what all of them use."""
+    made = jinja2.Environment(
         autoescape=True, trim_blocks=True, lstrip_blocks=True, loader=jinja2.FunctionLoader(_file)
     )
-    environment.filters.update(spans=_spans, in_script=_in_script)
-    environment.globals.update(
+    made.filters.update(spans=_spans, in_script=_in_script)
+    made.globals.update(
         words=words,
         use_words=use_words,
         tuning_words=tuning,
@@ -70,19 +72,30 @@ def render(report: ReportData) -> str:
         count_text=count_text,
         bytes_text=bytes_text,
         seconds_text=seconds_text,
+        colours={"good": look.BLUE, "low": look.ORANGE},
     )
+    return made
+
+
+def render(report: ReportData) -> str:
+    """The whole page."""
+    templates = environment()
     given: dict[str, Any] = {
         "report": report,
         "most_rows": _MOST_ROWS,
         "host_names": short_names(report.program.hosts),
         "shown_in": _shown_in,
-        "colours": {"good": look.BLUE, "low": look.ORANGE},
         "time": stack.time_bars(report),
         "time_legend": stack.time_legend(report),
         "channel_legend": distribution.legend,
         "channel_bars": distribution.bars,
         "over_time_legend": over_time.used_legend(report),
         "tracks_legend": over_time.tracks_legend(report),
+        "predicted_bars": predicted.bars(report),
+        "predicted_legend": predicted.legend(report),
+        "predicted_losses": predicted.largest_losses,
+        "predicted_timelines": predicted.drawn(report) is not None,
+        "predicted_timeline_legend": predicted.timeline_legend(),
         "groups": report.matrix.ranks_per_group,
         "use": report.use,
         "talk": communication,
@@ -101,17 +114,27 @@ def render(report: ReportData) -> str:
             "states": communication.states(report),
         },
     }
-    sections = environment.get_template("sections.html.jinja").render(given)
+    sections = templates.get_template("sections.html.jinja").render(given)
     there = {name: title for name, title in _SECTIONS.items() if name in _FIRST or f'id="{name}"' in sections}
-    return environment.get_template("page.html.jinja").render(
+    return templates.get_template("page.html.jinja").render(
         given,
         sections=Markup(sections),
         contents=there.items(),
         titles=there,
-        style=Markup(_file("page.css") + _file("report.css")),
-        script=Markup("".join(map(_file, _SCRIPTS))),
-        coded=Markup(base64.b64encode(zlib.compress(json.dumps(drawn_from(report)).encode(), 9)).decode()),
+        style=style("predicted.css"),
+        script=script("predicted.js"),
+        coded=coded(drawn_from(report)),
     )
+
+
+def style(*more: str) -> Markup:
+    """That of all reports, and other files."""
+    return Markup("".join(map(_file, ("page.css", "report.css", *more))))
+
+
+def script(*more: str) -> Markup:
+    """Likewise; `page.js` draws what the page has a place for."""
+    return Markup("".join(map(_file, (*_SCRIPTS, *more))))
 
 
 def drawn_from(report: ReportData) -> dict[str, Any]:
@@ -133,6 +156,7 @@ def drawn_from(report: ReportData) -> dict[str, Any]:
             "map": report.map,
             "timeline": report.use.timeline,
             "tuning": report.tuning,
+            "predicted": predicted.drawn(report),
         }
     )
     matrix, waits, parts = content["matrix"], content["pair_waits"], content["parts"]
@@ -148,7 +172,12 @@ def drawn_from(report: ReportData) -> dict[str, Any]:
     for columns in (matrix, *parts, *(placed["links"] for placed in content["map"]["placed"])):
         for name in ("messages", "bytes"):
             columns[name] = [int(each) for each in _rounded(columns[name])]
-    return cast(dict[str, Any], _short(content))
+    return cast(dict[str, Any], short(content))
+
+
+def coded(content: object) -> Markup:
+    """JSON as a page carries it for `page.js`."""
+    return Markup(base64.b64encode(zlib.compress(json.dumps(content).encode(), 9)).decode())
 
 
 def _distances(rows: list[int], columns: list[int], groups: int) -> list[int]:
@@ -161,12 +190,13 @@ def _rounded(values: list[float]) -> list[float]:
     return [float(f"{value:.3g}") for value in values]
 
 
-def _short(content: Any) -> Any:
+def short(content: Any) -> Any:
+    """The same with four digits."""
     if isinstance(content, float):
         return float(f"{content:.4g}")
     if isinstance(content, dict):
-        return {name: _short(each) for name, each in content.items()}
-    return [_short(each) for each in content] if isinstance(content, list) else content
+        return {name: short(each) for name, each in content.items()}
+    return [short(each) for each in content] if isinstance(content, list) else content
 
 
 _FIRST = ("fix", "efficiency", "time", "map", "context")

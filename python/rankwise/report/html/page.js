@@ -300,6 +300,8 @@ async function start() {
             }]),
         })), look.over_time[0].edges_s.at(-1))
     if (place("tracks-picture")) drawTracks(place("tracks-picture"), report, look.tracks)
+    // What scripts behind this one draw.
+    document.dispatchEvent(new CustomEvent("numbers", { detail: report }))
     document.documentElement.dataset.drawn = "yes"
 }
 

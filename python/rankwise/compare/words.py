@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Differences in words, the same in every view."""
+
+from __future__ import annotations
+
+from rankwise.compare.comparison import Comparison, Difference
+from rankwise.quantities import bytes_text, count_text, seconds_text
+
+_LEAST_CHANGE = 0.02
+_LEAST_TIME = 0.005
+_MANY_TIMES = 10
+
+
+def name_of(each: Difference) -> str:
+    """`load balance efficiency`, `MPI_Send, mean rank`."""
+    return f"{each.what} efficiency" if each.of == "efficiency" else each.what
+
+
+def value_text(each: Difference, value: float) -> str:
+    """A value with its unit."""
+    if each.unit == "s":
+        return seconds_text(value)
+    if each.unit == "share":
+        return f"{value * 100:.1f} %"
+    return bytes_text(value) if each.unit == "bytes" else count_text(round(value))
+
+
+def signed_text(each: Difference, value: float) -> str:
+    """The same of a difference, with its sign."""
+    if each.unit == "share":
+        return f"{value * 100:+.1f} points"
+    return f"{'-' if value < 0 else '+'}{value_text(each, abs(value))}"
+
+
+def change_text(each: Difference) -> str:
+    """`-12.5 %`, `x 12`, `new`, `gone`, `+3.1 points` of what is a share."""
+    if each.unit == "share":
+        return signed_text(each, each.after - each.before)
+    if each.ratio is None:
+        return "new"
+    if each.ratio >= _MANY_TIMES:
+        return f"x {each.ratio:.3g}"
+    return "gone" if each.after == 0 else f"{(each.ratio - 1) * 100:+.1f} %"
+
+
+def noise_text(each: Difference) -> str:
+    """Whether it is more than noise; empty where that cannot be told."""
+    return {True: "more than noise", False: "noise", None: ""}[each.beyond_noise]
+
+
+def interval_text(each: Difference) -> str | None:
+    """Between what the difference is, and how sure that is; `None` with one run a side."""
+    if each.low is None or each.high is None or each.confidence is None:
+        return None
+    return (
+        f"between {signed_text(each, each.low)} and {signed_text(each, each.high)} with "
+        f"{each.confidence * 100:.0f} % confidence"
+    )
+
+
+def runs_text(paths: list[str]) -> str:
+    """The path of one run, or how many there are and the first of them."""
+    if len(paths) == 1:
+        return paths[0]
+    return f"{len(paths)} runs: {', '.join(paths[:3])}" + (", ..." if len(paths) > 3 else "")
+
+
+def shown(found: Comparison) -> list[Difference]:
+    """What changed besides the run time, without times that hardly count."""
+    time = found.run_time
+    least_s = _LEAST_TIME * max(time.before, time.after)
+    return [each for each in found.differences if each is not time and _is_shown(each, least_s)]
+
+
+def _is_shown(each: Difference, least_s: float) -> bool:
+    if each.before == each.after or (each.unit == "s" and max(each.before, each.after) < least_s):
+        return False
+    if each.beyond_noise is not None:
+        return each.beyond_noise
+    if each.unit == "share":
+        return abs(each.after - each.before) >= _LEAST_CHANGE
+    return each.ratio is None or abs(each.ratio - 1) >= _LEAST_CHANGE

@@ -1,0 +1,224 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Placements compared on a machine, and predicted timelines, by numbers that can be written down."""
+
+import msgspec
+import numpy as np
+import pytest
+from browser import opened
+from machines import machine
+from raw_writer import FINALIZED, TRACED, Rank, u, write_recording, z
+from saved_topology import save_topology
+
+from rankwise import _core
+from rankwise.explain.explanation import explain
+from rankwise.explain.timeline import Timeline
+from rankwise.findings.on_machine import OnMachine
+from rankwise.machine.machine import topology_of
+from rankwise.machine.placement import Placement
+from rankwise.recording import Recording
+from rankwise.replay.predictor import Predictor
+from rankwise.report.build import build
+from rankwise.report.html import render
+from rankwise.report.html.predicted import bars, largest_losses
+from rankwise.report.placements import Placed
+from rankwise.report.predicted import PLACED, timeline
+from rankwise.schedule.source import Source
+
+MS = MB = 1_000_000
+TIP = ".tip:not([hidden])"
+NETWORK = {"L_s": 9e-6, "o_s": 1e-6, "G_s_per_byte": 1e-9}
+TWO = "num_ranks 2\nrank 0 {{\n{}\n}}\nrank 1 {{\n{}\n}}\n"
+
+
+def over_time(text, pieces, **more):
+    """What two ranks on two nodes do in each piece."""
+    where = machine(NETWORK | more)
+    schedule = _core.schedule.Schedule.read_goal(text, "x.goal")
+    topology = topology_of(where, ".")
+    placement = Placement.explicit(topology, [(0, [0]), (1, [0])])
+    predictor = Predictor.of(Source(schedule), where, topology)
+    finish_s = predictor.predict(placement).finish_s
+    return timeline(Timeline.of(explain(predictor, placement)), finish_s, pieces)
+
+
+def test_a_late_sender_is_waited_for_until_it_sends():
+    # GIVEN 10 us of computation, then a message of 1 us overhead, 9 us latency and 1 us of bytes, 1 us to receive
+    text = TWO.format("c: calc 10000\ns: send 1001b to 1\ns requires c", "recv 1001b from 0")
+    found = over_time(text, 22)
+    assert found.end_s == pytest.approx(22e-6)
+    # THEN in pieces of a microsecond
+    assert found.rows[0].startswith("c" * 10 + "o")
+    assert found.rows[1] == "w" * 10 + "t" * 11 + "o"
+
+
+def test_a_late_receiver_is_waited_for_until_it_receives():
+    text = TWO.format("send 1001b to 1", "c: calc 20000\nr: recv 1001b from 0\nr requires c")
+    found = over_time(text, 60, S=0)
+    first = found.rows[0]
+    waited = first.count("w") * found.end_s / 60
+    assert waited == pytest.approx(19.5e-6, abs=1e-6)
+    assert "c" not in first and found.rows[1].startswith("c")
+
+
+def test_a_computation_that_needs_a_message_waits_for_its_sender():
+    # GIVEN messages that cost no processor time
+    text = TWO.format(
+        "c: calc 10000\ns: send 1001b to 1\ns requires c", "r: recv 1001b from 0\nd: calc 10000\nd requires r"
+    )
+    found = over_time(text, 30, o_s=0)
+    assert found.rows[1] == "w" * 10 + "t" * 10 + "c" * 10
+    assert found.rows[0].startswith("c" * 10)
+
+
+def test_many_ranks_share_rows():
+    text = "num_ranks 600\n" + "".join(
+        f"rank {at} {{\ncalc {1000 if at < 300 else 500}\n}}\n" for at in range(600)
+    )
+    where = machine(NETWORK, nodes=300)
+    topology = topology_of(where, ".")
+    placement = Placement.explicit(topology, [(at // 2, [at % 2]) for at in range(600)])
+    predictor = Predictor.of(Source(_core.schedule.Schedule.read_goal(text, "x.goal")), where, topology)
+    found = timeline(Timeline.of(explain(predictor, placement)), predictor.predict(placement).finish_s, 10)
+    assert (found.ranks_per_row, len(found.rows)) == (3, 200)
+    assert found.rows[0] == "c" * 10 and found.rows[199] == "c" * 5 + "." * 5
+
+
+@pytest.fixture
+def crossed(tmp_path):
+    """Ranks 0 and 1, and 2 and 3, send each other 1 MB in turn across two nodes, 20 times; each computes 5 ms."""
+    ranks = []
+    for me in range(4):
+        rank = Rank(me, 4, f"n{me % 2}", affinity=(me // 2,), flags=FINALIZED | TRACED, run_ns=20 * 30 * MS)
+        peer = me ^ 1
+        sent, received = u(0) + z(peer) + z(0) + u(MB), u(0) + z(peer) + z(0) + z(peer) + z(0) + u(MB)
+        for lap in range(20):
+            if me % 2 == 0:
+                rank.event("MPI_Send", 5 * MS, 0, sent)
+                rank.event("MPI_Recv", 0, 25 * MS, received)
+            else:
+                rank.event("MPI_Recv", 0, (25 if lap else 15) * MS, received)
+                rank.event("MPI_Send", 5 * MS, 0, sent)
+        rank.send(peer, MB, times=20, ns=0)
+        rank.recv(peer, MB, times=20, ns=25 * MS)
+        ranks.append(rank)
+    path = write_recording(tmp_path / "a.rw", ranks)
+    for host in ("n0", "n1"):
+        save_topology(path / "raw" / f"{host}.topology.tar", (0, 0))
+    return Recording.open(path)
+
+
+def on(recording):
+    """On nodes of two cores whose network takes 10 ms for 1 MB."""
+    where = machine(network={"G_s_per_byte": 1e-8}, nodes=2)
+    there = OnMachine(recording, where, recording.topology, "m.machine.toml")
+    there.search_s = 0.2
+    return there
+
+
+@pytest.fixture
+def report(crossed):
+    there = on(crossed)
+    blocked = Placement.explicit(crossed.topology, [(0, [0]), (0, [1]), (1, [0]), (1, [1])], ("n0", "n1"))
+    other = machine(nodes=3)
+    three = topology_of(other, ".")
+    misfit = Placement.explicit(three, [(0, [0]), (0, [1]), (1, [0]), (2, [1])])
+    asked = [
+        Placed("blocked", "", None, blocked, crossed.topology),
+        Placed("misfit", "", None, misfit, three),
+    ]
+    return build(crossed, asked, on_machine=there)
+
+
+def test_placements_have_times_and_parts_that_make_them(report):
+    ran, blocked, misfit, placed = report.predicted.placements
+    # THEN what the network took is saved by partners on one node, 20 times 2 messages of 10 ms
+    assert ran.time_s == pytest.approx(0.6, rel=0.05)
+    assert ran.time_s - blocked.time_s == pytest.approx(0.4, rel=0.05)
+    assert placed.name == PLACED and placed.time_s == pytest.approx(blocked.time_s, rel=0.02)
+    for each in (ran, blocked, placed):
+        assert sum(each.parts_s.values()) == pytest.approx(each.time_s)
+    assert ran.parts_s["computation"] == pytest.approx(0.1, rel=0.05)
+    # AND the time as it ran lies where it is known to, what is lost is the network's bytes
+    assert ran.low_s <= ran.time_s <= ran.high_s
+    name, lost_s, _ = largest_losses(ran)[0]
+    assert name.startswith("channel network") and lost_s == pytest.approx(0.4, rel=0.05)
+    # AND what does not fit says why
+    assert misfit.time_s is None and misfit.why_not
+    # AND the best is on the map
+    assert [each.name for each in report.map.placed][-1] == PLACED
+
+
+def test_bars_are_as_long_as_the_times(report):
+    ran, blocked, placed = bars(report)
+    longest = max(ran.placement.time_s, ran.placement.high_s)
+    assert ran.share == pytest.approx(ran.placement.time_s / longest)
+    assert blocked.change_s == pytest.approx(blocked.placement.time_s - ran.placement.time_s)
+    assert sum(piece.share for piece in ran.pieces) == pytest.approx(1)
+
+
+def test_where_nothing_can_be_predicted_it_says_why(crossed, monkeypatch):
+    monkeypatch.setattr(
+        "rankwise.findings.on_machine.why_not_replayed", lambda recording: "there is no trace"
+    )
+    report = build(crossed, on_machine=on(crossed))
+    assert report.predicted.placements == [] and report.predicted.why_not == "there is no trace"
+    assert "No time is predicted: there is no trace." in render(report)
+
+
+def test_without_a_machine_placements_are_compared_by_bytes(crossed):
+    asked = Placement.explicit(crossed.topology, [(0, [0]), (0, [1]), (1, [0]), (1, [1])], ("n0", "n1"))
+    text = render(build(crossed, [Placed("blocked", "", None, asked, crossed.topology)]))
+    assert "<td>as it ran</td><td>80 MB</td>" in text and "<td>blocked</td><td>0 B</td>" in text
+    assert "--machine FILE" in text and 'id="predicted"' not in text
+
+
+@pytest.mark.parametrize("width", [1200, 500])
+def test_the_timeline_in_a_browser(report, tmp_path, width):
+    with opened(render(report), tmp_path, width) as shown:
+        page = shown.page
+        page.wait_for_function("document.documentElement.dataset.drawn")
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        canvas = page.locator("#predicted-picture canvas")
+        box = canvas.bounding_box()
+        # THEN the first rank computes first, and the second waits for it
+        said = []
+        for row in (0, 1):
+            canvas.hover(position={"x": 64, "y": row * 18 + 9})
+            said.append(page.locator(TIP).inner_text())
+        assert said[0].startswith("rank 0, ") and said[0].endswith(": computation")
+        assert said[1].startswith("rank 1, ") and said[1].endswith(": waiting for other ranks")
+        # AND what is drawn there has the colours that it says: Okabe and Ito's blue and orange
+        ratio = canvas.evaluate("c => c.width / c.clientWidth")
+        colour = "([x, y]) => c.getContext('2d').getImageData(x, y, 1, 1).data.join()"
+        colour = colour.replace("c.", "document.querySelector('#predicted-picture canvas').", 1)
+        assert page.evaluate(colour, [64 * ratio, 9 * ratio]) == "0,114,178,255"
+        assert page.evaluate(colour, [64 * ratio, 27 * ratio]) == "230,159,0,255"
+        # AND a faster placement ends earlier on the same axis
+        page.locator("#predicted-picture [role=tab]").nth(1).click()
+        canvas.hover(position={"x": box["width"] - 8, "y": 9})
+        assert page.locator(TIP).inner_text().endswith(": ended")
+        assert (shown.problems, shown.requests) == ([], [])
+
+
+def test_names_of_placements_stay_text(report, tmp_path):
+    evil = '<img src=x onerror="document.title=1">'
+    placements = [msgspec.structs.replace(each, name=evil) for each in report.predicted.placements]
+    predicted = msgspec.structs.replace(
+        report.predicted, placements=placements, machine=evil, why_none_placed=evil
+    )
+    with opened(render(msgspec.structs.replace(report, predicted=predicted)), tmp_path) as shown:
+        shown.page.wait_for_function("document.documentElement.dataset.drawn")
+        assert shown.page.title() != "1" and shown.page.locator("img").count() == 0
+        assert shown.problems == []
+
+
+def test_the_page_with_timelines_of_many_ranks_is_small(report):
+    letters = np.array(list("cwto"))
+    rows = ["".join(letters[row]) for row in np.random.default_rng(0).integers(0, 4, (256, 800))]
+    drawn = msgspec.structs.replace(report.predicted.placements[0].timeline, rows=rows, ranks_per_row=40)
+    placements = [
+        msgspec.structs.replace(each, timeline=drawn) if each.timeline else each
+        for each in report.predicted.placements
+    ]
+    predicted = msgspec.structs.replace(report.predicted, placements=placements)
+    assert len(render(msgspec.structs.replace(report, predicted=predicted)).encode()) < 1_000_000

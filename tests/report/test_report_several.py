@@ -1,0 +1,247 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The HTML reports of several recordings: curves of a scaling series, runs before and after."""
+
+import re
+
+import msgspec
+import pytest
+from browser import opened
+from enlarged import enlarged
+
+from rankwise.cli import main
+from rankwise.compare.comparison import Circumstance, compare
+from rankwise.compare.scaling import Scaling, ScalingRow
+from rankwise.findings.efficiency import Efficiency
+from rankwise.recording import Recording
+from rankwise.report.build import build
+from rankwise.report.html.several import curves, render_comparison, render_scaling
+
+EVIL = '<img src=x onerror="document.title=1">'
+TIP = ".tip:not([hidden])"
+
+
+def row(ranks, time_s, speed_up, balance, serialisation, transfer, computation=1.0):
+    communication = serialisation * transfer
+    parallel = balance * communication
+    return ScalingRow(
+        recording=f"app.{ranks}.rw",
+        ranks=ranks,
+        time_s=time_s,
+        speed_up=speed_up,
+        global_efficiency=parallel * computation,
+        parallel=parallel,
+        load_balance=balance,
+        communication=communication,
+        computation_scaling=computation,
+        instruction_scaling=None,
+        ipc_scaling=None,
+        frequency_scaling=None,
+        serialisation=serialisation,
+        transfer=transfer,
+    )
+
+
+SERIES = Scaling(
+    "rankwise.scaling/1",
+    "0.1.0",
+    "strong",
+    True,
+    "not all runs have counted instructions and cycles",
+    [row(8, 8.0, 1, 1, 1, 1), row(16, 5.0, 1.6, 0.9, 0.8, 1), row(32, 4.0, 2, 0.9, 0.5, 0.9)],
+)
+
+
+@pytest.fixture
+def report(record):
+    return build(Recording.open(record()))
+
+
+@pytest.fixture
+def runs(report):
+    return [enlarged(report, each.ranks) for each in SERIES.rows]
+
+
+def drawn(shown):
+    shown.page.wait_for_function("document.documentElement.dataset.drawn")
+    return shown.page
+
+
+def test_speed_up_is_drawn_in_powers_of_two_beside_the_ideal_line():
+    chart = curves.speed_up([8, 16, 32], [1, 2, 2], "#000000")
+    (first, second, third), (x, y, last_x, last_y) = chart.curves[0].points, chart.ideal
+    # THEN all is on the ideal line until it is half as fast, which is one of two doublings lower
+    assert (first.x, first.y) == (x, y) and third.x == last_x
+    assert second.x == pytest.approx((x + last_x) / 2, abs=0.1)
+    assert second.y == third.y == pytest.approx((y + last_y) / 2, abs=0.1)
+    assert third.tip == "32 ranks: 2.00, ideal 4.00"
+    assert [text for _, text in chart.x_ticks] == ["8", "16", "32"]
+    assert [text for _, text in chart.y_ticks] == ["1", "2", "4"]
+
+
+def test_what_gets_slower_with_more_ranks_is_drawn_below_one():
+    chart = curves.speed_up([2, 4], [1, 0.5], "#000000")
+    assert [text for _, text in chart.y_ticks] == ["0.5", "1", "2"]
+    assert chart.curves[0].points[1].y == chart.y_ticks[0][0]
+
+
+def test_efficiencies_are_drawn_from_0_to_1_and_what_is_not_known_is_not():
+    chart = curves.efficiencies(
+        [8, 32], [("parallel", "#000000", [1, 0.5]), ("transfer", "#111111", [None, 1])]
+    )
+    at = {text: y for y, text in chart.y_ticks}
+    assert list(at) == ["0.0", "0.2", "0.4", "0.6", "0.8", "1.0"]
+    parallel, transfer = chart.curves
+    assert [point.y for point in parallel.points] == [at["1.0"], pytest.approx((at["0.0"] + at["1.0"]) / 2)]
+    assert [point.tip for point in transfer.points] == ["32 ranks: transfer 1.00"]
+    # AND curves are told apart without colours, too
+    assert parallel.mark != transfer.mark
+
+
+def test_the_scaling_page_says_what_falls(runs):
+    text = " ".join(render_scaling(SERIES, runs).split())
+    assert "2.00 times as fast with 4 times the ranks" in text
+    assert (
+        "serialisation from 1.00 to 0.50, load balance from 1.00 to 0.90, transfer from 1.00 to 0.90" in text
+    )
+    # AND the same blocks come first as in the report of one recording, with the table of the same numbers
+    assert re.findall(r'<h2 id="(\w+)"', text) == ["fix", "efficiency", "time", "map"]
+    assert "<td>32</td><td>0.41</td><td>0.90</td><td>0.50</td><td>0.90</td><td>1.00</td>" in text
+
+
+def test_without_an_ideal_time_communication_is_drawn(runs):
+    rows = [msgspec.structs.replace(each, serialisation=None, transfer=None) for each in SERIES.rows]
+    text = render_scaling(msgspec.structs.replace(SERIES, rows=rows), runs)
+    assert "32 ranks: communication 0.45" in text and "serialisation" not in text
+
+
+@pytest.mark.parametrize("width", [1200, 500])
+def test_the_scaling_page_in_a_browser(runs, tmp_path, width):
+    with opened(render_scaling(SERIES, runs), tmp_path, width, color_scheme="light") as shown:
+        page = drawn(shown)
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        # THEN the pointer and the keyboard say what a point is
+        points = page.locator("[aria-label='speed-up over ranks'] .point")
+        assert points.count() == 3
+        points.last.hover()
+        assert page.locator(TIP).inner_text() == "32 ranks: 2.00, ideal 4.00"
+        page.locator("[aria-label='efficiency over ranks'] .point").first.focus()
+        assert page.locator(TIP).inner_text() == "8 ranks: parallel 1.00"
+        # AND bars are as long as the runs, and each run has its map
+        ends = [page.locator(".stacks .stack").nth(at).bounding_box()["width"] for at in range(3)]
+        whole = [sum(each.ranks.time_s) / len(each.ranks.time_s) for each in runs]
+        assert ends == pytest.approx([max(ends) * each / max(whole) for each in whole], rel=0.02)
+        assert page.locator("#map-picture [role=tab]").last.inner_text().startswith("32 ranks")
+        # AND it is dark where that is wanted, and can be printed
+        page.keyboard.press("Home")
+        page.locator("#theme").click()
+        assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(20, 24, 28)"
+        assert len(page.pdf()) > 20_000
+        assert (shown.problems, shown.requests) == ([], [])
+
+
+@pytest.fixture
+def sides(record):
+    """Two runs, of which the second waits less."""
+    before = Recording.open(record(name="before.rw"))
+    after = Recording.open(record(name="after.rw", bound=False))
+    return before, after
+
+
+@pytest.mark.parametrize("width", [1200, 500])
+def test_the_comparison_in_a_browser(sides, tmp_path, width):
+    found = compare([sides[0]], [sides[1]])
+    text = render_comparison(found, *map(build, sides))
+    with opened(text, tmp_path, width) as shown:
+        page = drawn(shown)
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        # THEN each efficiency has a bar for each side, as long as its value
+        known = [each for each in found.differences if each.of == "efficiency"]
+        shown_bars = page.locator(".pairs i")
+        assert shown_bars.count() == 2 * len(known) > 0
+        parallel = next(each for each in known if each.what == "parallel")
+        widths = shown_bars.evaluate_all(
+            "all => all.map(each => parseFloat(each.style.getPropertyValue('--part')))"
+        )
+        assert widths[:2] == pytest.approx([100 * parallel.before, 100 * parallel.after], abs=0.1)
+        shown_bars.nth(1).hover()
+        assert page.locator(TIP).inner_text().startswith(f"after: parallel efficiency {parallel.after:.2f}")
+        # AND both maps are there
+        assert "before" in page.locator("#map-picture").inner_text()
+        assert page.locator("#map-picture .core.used").count() >= 16
+        assert (shown.problems, shown.requests) == ([], [])
+
+
+def test_intervals_of_several_runs_are_told(record):
+    made = [Recording.open(record(name=f"{at}.rw")) for at in range(8)]
+    found = compare(made[:4], made[4:])
+    text = " ".join(render_comparison(found, build(made[0]), build(made[4])).split())
+    assert "The run time changed between +0 s and +0 s with 97 % confidence: noise." in text
+    assert "<th>at least</th><th>at most</th><th>p</th>" in text and "<td>1.000</td>" in text
+
+
+def test_what_users_typed_is_text_in_a_comparison(sides, tmp_path):
+    found = compare([sides[0]], [sides[1]])
+    found = msgspec.structs.replace(
+        found, changed=[Circumstance("command", EVIL, EVIL)], moved=[EVIL], before=[EVIL]
+    )
+    reports = [
+        msgspec.structs.replace(each, program=msgspec.structs.replace(each.program, name=EVIL))
+        for each in map(build, sides)
+    ]
+    with opened(render_comparison(found, *reports), tmp_path) as shown:
+        page = drawn(shown)
+        assert page.title() != "1" and page.locator("img").count() == 0
+        assert (shown.problems, shown.requests) == ([], [])
+
+
+def test_pages_of_many_ranks_are_small(report):
+    many = enlarged(report, 10_000)
+    efficiency = Efficiency(10_000, 1.0, 0.5, 0.6, 0.5, 0.9, 0.9, 0.9, 0.6)
+    many = msgspec.structs.replace(many, efficiency=efficiency)
+    rows = [msgspec.structs.replace(SERIES.rows[0], ranks=each) for each in (2_500, 5_000, 10_000)]
+    runs = [enlarged(report, 2_500), enlarged(report, 5_000), many]
+    assert len(render_scaling(msgspec.structs.replace(SERIES, rows=rows), runs).encode()) < 2_000_000
+
+
+@pytest.fixture
+def typed(record, tmp_path):
+    for ranks in (8, 16):
+        record(name=f"app.{ranks}.rw", ranks=ranks)
+    record(name="again.rw")
+
+    def run(*words):
+        return main(["report", *(str(tmp_path / word) if ".rw" in word else word for word in words)])
+
+    return run
+
+
+def test_several_recordings_are_written_beside_the_last_one(typed, tmp_path, capsys):
+    # GIVEN a comparison, and a series in any order
+    for words, name, said in (
+        (["app.16.rw", "again.rw"], "app.16-again.report.html", "What changed"),
+        (["app.16.rw", "app.8.rw"], "app.8-app.16.report.html", "speed-up over ranks"),
+    ):
+        assert typed(*words) == 0
+        assert name in capsys.readouterr().err
+        page = (tmp_path / name).read_text()
+        assert page.startswith("<!DOCTYPE html>") and said in page
+        # THEN it is made anew
+        assert typed(*words) == 0
+
+
+def test_a_named_report_of_several_is_replaced_only_with_force(typed, tmp_path, capsys):
+    target = tmp_path / "mine.html"
+    words = ["app.16.rw", "again.rw", "-o", str(target)]
+    assert typed(*words) == 0
+    assert typed(*words) == 1
+    assert "exists" in capsys.readouterr().err
+    assert typed(*words, "--force") == 0
+    # AND what is no report never is
+    target.write_text("chapter 1")
+    assert typed(*words, "--force") == 1
+    assert target.read_text() == "chapter 1"
+
+
+def test_json_of_several_writes_no_page(typed, tmp_path, capsys):
+    assert typed("app.16.rw", "again.rw", "--json") == 0
+    assert capsys.readouterr().err == "" and not list(tmp_path.glob("*.html"))
