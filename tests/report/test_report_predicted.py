@@ -21,7 +21,7 @@ from rankwise.report.build import build
 from rankwise.report.html import render
 from rankwise.report.html.predicted import bars, largest_losses
 from rankwise.report.placements import Placed
-from rankwise.report.predicted import PLACED, timeline
+from rankwise.report.predicted.predict import PLACED, timeline
 from rankwise.schedule.source import Source
 
 MS = MB = 1_000_000
@@ -189,10 +189,12 @@ def test_the_timeline_in_a_browser(report, tmp_path, width):
         assert said[1].startswith("rank 1, ") and said[1].endswith(": waiting for other ranks")
         # AND what is drawn there has the colours that it says: Okabe and Ito's blue and orange
         ratio = canvas.evaluate("c => c.width / c.clientWidth")
-        colour = "([x, y]) => c.getContext('2d').getImageData(x, y, 1, 1).data.join()"
-        colour = colour.replace("c.", "document.querySelector('#predicted-picture canvas').", 1)
-        assert page.evaluate(colour, [64 * ratio, 9 * ratio]) == "0,114,178,255"
-        assert page.evaluate(colour, [64 * ratio, 27 * ratio]) == "230,159,0,255"
+        column = canvas.evaluate(
+            f"c => [...c.getContext('2d').getImageData({64 * ratio}, 0, 1, {36 * ratio}).data]"
+        )
+        first, second = (int(place * ratio) * 4 for place in (9, 27))
+        assert column[first : first + 4] == [0, 114, 178, 255]
+        assert column[second : second + 4] == [230, 159, 0, 255]
         # AND a faster placement ends earlier on the same axis
         page.locator("#predicted-picture [role=tab]").nth(1).click()
         canvas.hover(position={"x": box["width"] - 8, "y": 9})

@@ -33,7 +33,7 @@ from rankwise.report.map import node_map
 from rankwise.report.matrix import detailed
 from rankwise.report.network import network
 from rankwise.report.placements import Placed, recorded_placement
-from rankwise.report.predicted import better_placement, predicted
+from rankwise.report.predicted.predict import better_placement, predicted
 from rankwise.report.tuning import tuning
 from rankwise.report.use import use
 from rankwise.report.waiting import CoreParts, core_parts, split_waits, time_parts, waiting

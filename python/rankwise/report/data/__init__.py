@@ -19,7 +19,7 @@ from rankwise.report.data.communication import CommMatrix, MatrixParts, MessageS
 from rankwise.report.data.map import Map
 from rankwise.report.data.network import Network
 from rankwise.report.data.over_time import OverTime
-from rankwise.report.predicted_data import Predicted
+from rankwise.report.predicted.data import Predicted
 from rankwise.report.tuning import TunedChange
 from rankwise.report.use_data import Use
 

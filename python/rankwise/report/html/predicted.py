@@ -10,7 +10,7 @@ from rankwise.quantities import seconds_text
 from rankwise.report.data import ReportData
 from rankwise.report.html.look import BLUE, GREEN, GREY, ORANGE, PINK, SKY, YELLOW
 from rankwise.report.html.stack import Piece
-from rankwise.report.predicted_data import PlacementPrediction
+from rankwise.report.predicted.data import PlacementPrediction
 from rankwise.report.words import percent
 
 # What each part of the time is, in words, by the group that it is drawn in: colours are those of the recorded time.

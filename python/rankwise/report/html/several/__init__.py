@@ -12,6 +12,7 @@ import msgspec
 from rankwise.compare import words as compare_words
 from rankwise.compare.comparison import Comparison, Difference
 from rankwise.compare.scaling import Scaling, ScalingRow
+from rankwise.findings.efficiency import Efficiency
 from rankwise.quantities import counted, seconds_text
 from rankwise.report import efficiency_words, time_words
 from rankwise.report.data import ReportData
@@ -146,7 +147,7 @@ def _largest(links: dict[str, Any], most: int) -> dict[str, Any]:
     return columns | {"left_out": links["left_out"] + len(size) - len(kept)}
 
 
-def _factors(found: Comparison, known: efficiency_words.Efficiency | None) -> list[Factor]:
+def _factors(found: Comparison, known: Efficiency | None) -> list[Factor]:
     differences = {each.what: each for each in found.differences if each.of == "efficiency"}
     factors = efficiency_words.factors(known) if known else []
     named = [(each, differences.get(each.name.removesuffix(" efficiency"))) for each in factors]
@@ -192,8 +193,8 @@ def _sentences(found: Scaling) -> list[str]:
     ]
     falls = sorted((each for each in _changes(first, last) if each[0] < _FALLS), key=lambda each: each[0])
     if falls:
-        told = [f"{name} from {one:.2f} to {other:.2f}" for _, name, one, other in falls]
-        lines.append(f"what falls, most first: {', '.join(told)}")
+        falling = [f"{name} from {one:.2f} to {other:.2f}" for _, name, one, other in falls]
+        lines.append(f"what falls, most first: {', '.join(falling)}")
     else:
         lines.append("no efficiency falls by more than 2 %")
     return lines

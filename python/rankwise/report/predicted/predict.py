@@ -18,7 +18,7 @@ from rankwise.machine.placement import Placement
 from rankwise.quantities import count_text
 from rankwise.replay.prediction import Prediction
 from rankwise.report.placements import Placed
-from rankwise.report.predicted_data import PlacementPrediction, Predicted, PredictedTimeline
+from rankwise.report.predicted.data import PlacementPrediction, Predicted, PredictedTimeline
 
 MOST_OPERATIONS = 2_000_000
 """Of a program that is replayed some 40 times a placement."""
