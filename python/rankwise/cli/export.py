@@ -46,15 +46,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--weight",
         choices=("bytes", "messages"),
-        help="of metis and mtx: what the ranks send each other is counted in; default bytes",
+        help="for metis and mtx: count what the ranks send each other in bytes (default) or messages",
     )
     add_output(
-        parser, "the file, or of otf2, csv and parquet the directory; default beside NAME.rw", metavar="OUT"
+        parser,
+        "the file to write, or the directory for otf2, csv and parquet; default: beside NAME.rw",
+        metavar="OUT",
     )
     parser.add_argument(
         "--job",
         metavar="JOB",
-        help="number or name of an MPI job, where several were recorded; default the largest",
+        help="number or name of the MPI job to export, if several were recorded; default: the largest",
     )
 
 
