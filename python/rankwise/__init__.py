@@ -28,7 +28,10 @@ if TYPE_CHECKING:
     from rankwise.schedule.source import Source
     from rankwise.schedule.source import load as load_program
 
-__version__ = "0.1.0"
+try:
+    from rankwise._built import VERSION as __version__
+except ImportError:  # sources that were not built, of which the build makes the manual pages
+    __version__ = "0+unknown"
 
 _HOMES = {
     "Machine": "machine.machine",

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from typing import Any, NoReturn
 
 import rankwise
+from rankwise.cli.version import PrintVersion
 from rankwise.errors import RankwiseError
 
 USAGE_STATUS = 2
@@ -76,7 +77,7 @@ def build_parser(commands: Sequence[str]) -> Parser:
         description=_lines((rankwise.__doc__ or "").partition("\n")[0]),
         epilog="What follows `--` is what you type today, for example `mpiexec -n 16 ./app`.",
     )
-    parser.add_argument("--version", action="version", version=f"rankwise {rankwise.__version__}")
+    parser.add_argument("--version", action=PrintVersion, help="show the version and what it was built of")
     verbs = parser.add_subparsers(metavar="COMMAND", dest="verb", title="commands")
     for name in commands:
         module = importlib.import_module(f"rankwise.cli.{name}")

@@ -1,0 +1,68 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Installs the wheels of a directory in a clean Debian that has no compiler; then records and reports a program with each
+# of Debian's MPIs. With Debian's Python, and with Pythons of other directories, which must run on that Debian.
+# Usage, as root: packaging/try_wheels.sh DIRECTORY SUITE [PREFIX...]    for example wheels bookworm ~/.pyenv/versions/3.12.1
+# $DEBIAN is a mirror, if not Debian's own. What pip is told by its environment and by /etc/pip.conf holds there too.
+set -eu
+wheels=$(cd "$1" && pwd)
+suite=$2
+shift 2
+root=$(mktemp -d)
+trap 'rm -rf "$root"' EXIT
+
+inside() {
+    unshare --mount bash -c 'root=$1; shift
+        mount -t proc proc "$root/proc"; mount --rbind /sys "$root/sys"; mount --rbind /dev "$root/dev"
+        exec chroot "$root" "$@"' bash "$root" env PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8 \
+        DEBIAN_FRONTEND=noninteractive "$@"
+}
+
+debootstrap --variant=minbase "$suite" "$root" ${DEBIAN:+"$DEBIAN"} >/dev/null
+# Beside Python, what Pythons of other directories load, and ip for `rankwise lab`.
+inside apt-get install -qq -y --no-install-recommends python3 python3-venv ca-certificates iproute2 libssl3 libffi8 \
+    libsqlite3-0 liblzma5 libbz2-1.0 libreadline8 >/dev/null
+for file in /etc/resolv.conf /etc/pip.conf ${PIP_CERT:+"$PIP_CERT"}; do
+    [ ! -f "$file" ] || cp -L --remove-destination --parents "$file" "$root"
+done
+for prefix in "$@"; do
+    cp -r --parents "$prefix" "$root"
+    ln -s "$prefix/bin/python3" "$root/usr/local/bin/python-$(basename "$prefix")"
+done
+mkdir "$root/wheels"
+cp "$wheels"/*.whl "$root/wheels"
+
+cat >"$root/install.sh" <<'INSTALL'
+set -eu
+for compiler in cc gcc clang tcc; do
+    if command -v "$compiler"; then exit 1; fi
+done
+for python in /usr/bin/python3 /usr/local/bin/python-*; do
+    [ -e "$python" ] || continue
+    version=$("$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])')
+    "$python" -m venv "/opt/$version"
+    pip="/opt/$version/bin/pip --disable-pip-version-check -q"
+    $pip download --no-index --find-links /wheels --no-deps --pre -d "/opt/$version/wheel" rankwise
+    $pip install "/opt/$version/wheel"/*.whl
+    echo "== Python $version: $(basename "/opt/$version/wheel"/*.whl)"
+    "/opt/$version/bin/rankwise" --version
+done
+INSTALL
+inside bash /install.sh
+
+inside apt-get install -qq -y --no-install-recommends gcc libc6-dev mpich libmpich-dev openmpi-bin libopenmpi-dev >/dev/null
+cat >"$root/record.sh" <<'RECORD'
+set -eu
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
+for venv in /opt/3.*; do
+    PATH=$venv/bin:$PATH
+    for mpi in mpich openmpi; do
+        echo "== Python ${venv##*/}, $mpi"
+        program=$(rankwise workloads cg --launcher "mpiexec.$mpi")
+        rankwise record --trace -o "/$mpi.rw" --force -- "mpiexec.$mpi" -n 4 "$program" --class S
+        rankwise report "/$mpi.rw" | head -12
+        test -s "/$mpi.report.html"
+    done
+done
+RECORD
+inside bash /record.sh
