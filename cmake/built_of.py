@@ -36,7 +36,7 @@ def commit(version: str) -> str:
 
 
 def hwloc(library: Path) -> str:
-    """The version of the hwloc that is installed with Rankwise; empty if none is."""
+    """The API version of the hwloc that is installed with Rankwise; empty if none is."""
     if not library.exists():
         return ""
     try:

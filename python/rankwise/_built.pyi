@@ -6,5 +6,5 @@ COMPILER: str
 NANOBIND: str
 PYTHON: str
 STABLE_ABI: bool
-HWLOC: str  # empty if the node's is used
+HWLOC: str  # version of the API; empty if the node's is used
 MPI_HEADERS: dict[str, str]

@@ -70,7 +70,7 @@ def test_what_is_not_known_is_said(monkeypatch):
     monkeypatch.setattr(_built, "COMMIT", "")
     monkeypatch.setattr(_built, "HWLOC", "")
     monkeypatch.setattr(_built, "MPI_HEADERS", {})
-    assert {"commit: unknown", "hwloc: none inside: that of the node is used", "MPI ABIs: none"} <= set(
+    assert {"commit: unknown", "hwloc: none inside, that of the node is used", "MPI ABIs: none"} <= set(
         lines()
     )
 
@@ -98,7 +98,7 @@ def test_the_commit_is_the_checkouts_and_changed_files_are_said(tmp_path, built_
     # WHEN a tag is set, THEN the commit is still named by its hash; WHEN a file is changed, THEN that is said
     git(tmp_path, "tag", "v1.0")
     assert built_of.commit("1.0") == head[:12]
-    (tmp_path / "cmake" / "built_of.py").open("a").write("# changed\n")
+    (tmp_path / "cmake" / "built_of.py").write_text("# changed\n")
     assert built_of.commit("1.0") == f"{head[:12]}+dirty"
 
 
@@ -115,7 +115,7 @@ def test_a_source_distribution_has_the_commit_in_its_version(tmp_path, built_of)
     [
         ("v3.1.4", False, r"3\.1\.4"),
         ("v3.1.4", True, r"3\.1\.5\.dev0\+g[0-9a-f]+\.d\d{8}"),
-        (None, False, r"0\.1\.dev1\+g[0-9a-f]+"),
+        (None, False, r"0\.1\.0\.dev1\+g[0-9a-f]+"),
     ],
 )
 def test_versions_come_from_tags(tmp_path, tag, changed, expected):
@@ -127,13 +127,14 @@ def test_versions_come_from_tags(tmp_path, tag, changed, expected):
     if tag:
         git(tmp_path, "tag", tag)
     if changed:
-        (tmp_path / "pyproject.toml").open("a").write("# changed\n")
+        with (tmp_path / "pyproject.toml").open("a") as file:
+            file.write("# changed\n")
     assert re.fullmatch(expected, version_of(tmp_path))
 
 
 def test_sources_without_git_have_the_version_that_they_were_packed_with(tmp_path):
     (tmp_path / "pyproject.toml").write_bytes((TOP / "pyproject.toml").read_bytes())
-    assert version_of(tmp_path) == "0.1.0"
+    assert version_of(tmp_path) == "0.1.0.dev0"
     (tmp_path / "PKG-INFO").write_text("Metadata-Version: 2.2\nName: rankwise\nVersion: 4.5.6\n")
     assert version_of(tmp_path) == "4.5.6"
 

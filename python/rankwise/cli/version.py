@@ -31,12 +31,12 @@ def lines() -> list[str]:
     except ImportError:
         return [first]
     python = f"{PYTHON} or newer (stable ABI)" if STABLE_ABI else f"{PYTHON} (not the stable ABI)"
-    headers = ", ".join(f"{_ABIS[abi]} (headers of {version})" for abi, version in MPI_HEADERS.items())
+    headers = ", ".join(f"{_ABIS[abi]} (headers: {version})" for abi, version in MPI_HEADERS.items())
     return [
         first,
         f"commit: {COMMIT or 'unknown'}",
         f"compiler: {COMPILER}",
         f"Python: {python}, nanobind {NANOBIND}",
-        f"hwloc: {HWLOC or 'none inside: that of the node is used'}",
+        f"hwloc: {f'API {HWLOC}' if HWLOC else 'none inside, that of the node is used'}",
         f"MPI ABIs: {headers or 'none'}",
     ]
