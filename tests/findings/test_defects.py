@@ -141,6 +141,8 @@ def test_two_ranks_on_one_core_while_others_are_free(tmp_path, wait_ms, expected
         ([{0}, {0}, {1}], 2, ({0}, [0, 1]), 0),
         ([{0, 1}, {0, 1}, {0, 1}], 8, ({0, 1}, [0, 1, 2]), 6),
         ([{0}, {0, 1}, {1}], 2, ({0, 1}, [0, 1, 2]), 0),
+        ([set(), set()], None, None, None),
+        ([set(), {0}, {0}], None, ({0}, [1, 2]), 0),
     ],
 )
 def test_ranks_are_too_many_where_they_are_more_than_the_pus_that_they_may_use(pus, all_pus, crowded, free):

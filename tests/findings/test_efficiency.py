@@ -129,3 +129,11 @@ def test_scalascas_ideal_time_takes_an_exact_trace(tmp_path):
     rank.count("MPI_Barrier", ns=1_000_000)
     found = of_recording(Recording.open(write_recording(tmp_path / "a.rw", [rank])), "scalasca")
     assert found.ideal_s is None and "--exact-times" in found.why_no_ideal
+
+
+def test_a_trace_without_computation_says_why_there_is_no_ideal_time(tmp_path):
+    # GIVEN a rank whose whole trace is one barrier at once WHEN its run was a second
+    rank = Rank(0, 1, flags=FINALIZED | TRACED, run_ns=1_000_000_000)
+    rank.event("MPI_Barrier", 0, 1_000_000, u(0) + z(-1) + u(0) + u(8) + u(0) + u(0) + u(0))
+    found = of_recording(Recording.open(write_recording(tmp_path / "a.rw", [rank])))
+    assert found.ideal_s is None and found.why_no_ideal == "the trace has no computation"

@@ -169,7 +169,7 @@ def of_recording(recording: Recording, convention: Convention = "dimemas") -> Ef
     if ideal is not None and ideal.useful_s.max(initial=0) > 0:
         found = efficiency(ideal.useful_s, span_s or float(elapsed.max()), node, ideal.time_s)
     else:
-        found = efficiency(useful, float(elapsed.max()), node, None, why)
+        found = efficiency(useful, float(elapsed.max()), node, None, why or "the trace has no computation")
     return replace(found, core_waiting=waited)
 
 

@@ -90,10 +90,13 @@ class NodeSeats:
     all_pus: int | None
 
     def crowded(self) -> tuple[frozenset[int], list[int]] | None:
-        """PUs that are fewer than the ranks that may use no others, and these ranks; `None` where there are none."""
+        """PUs that are fewer than the ranks that may use no others, and these ranks; `None` where there are none.
+
+        Ranks whose PUs are not known are left out.
+        """
         found = []
         for some in {*self.pus, frozenset().union(*self.pus)}:
-            inside = [rank for rank, pus in zip(self.ranks, self.pus, strict=True) if pus <= some]
+            inside = [rank for rank, pus in zip(self.ranks, self.pus, strict=True) if pus and pus <= some]
             if len(inside) > len(some):
                 found.append((some, inside))
         # The most too many, on as few PUs as that is true of.
