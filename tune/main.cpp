@@ -31,13 +31,17 @@ namespace {
 constexpr Seconds longest_wait_s = 1; // the guard is looked after so often
 constexpr Seconds patience_s = 10;    // for ranks, where it ends with them
 
-Descriptor take_signals() {
+Descriptor take_signals(bool daemon) {
     sigset_t wanted;
     sigemptyset(&wanted);
     for (const int number : {SIGTERM, SIGINT, SIGHUP}) {
         sigaddset(&wanted, number);
     }
     signal(SIGPIPE, SIG_IGN);
+    if (daemon) { // which has no terminal: whoever sends it wants files or logs anew
+        signal(SIGHUP, SIG_IGN);
+        sigdelset(&wanted, SIGHUP);
+    }
     sigprocmask(SIG_BLOCK, &wanted, nullptr);
     return Descriptor(signalfd(-1, &wanted, SFD_CLOEXEC | SFD_NONBLOCK));
 }
@@ -46,7 +50,7 @@ Descriptor take_signals() {
 class Run {
   public:
     explicit Run(const Plan &plan)
-        : plan_(plan), events_(plan.events), signals_(take_signals()), system_(plan),
+        : plan_(plan), events_(plan.events), signals_(take_signals(plan.daemon)), system_(plan),
           tuner_(plan_.node, plan_.policy, system_, [this](const Event &event) { log(event); }) {}
 
     void work() {

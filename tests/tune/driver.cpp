@@ -168,6 +168,10 @@ void do_line(const std::string &line, LinuxSystem &system) {
         std::cout << std::endl;
     } else if (what == "guard") {
         std::cout << system.watch_guard() << std::endl;
+    } else if (what == "usable") {
+        TaskId process;
+        words >> process.number;
+        std::cout << format_pu_list(system.usable(process)) << std::endl;
     } else if (what == "limits") {
         const auto &limits = system.limits();
         std::cout << "{\"clock\": ";

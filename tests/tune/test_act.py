@@ -247,14 +247,27 @@ def test_pages_go_in_batches_and_a_node_that_is_not_there_is_said(start, driving
 
 def test_ranges_with_pages_elsewhere(driver_program, tmp_path):
     # GIVEN ranges that are here, elsewhere, of large pages, and of which hardly a page is there
+    # AND bound to nodes with and without node 0, preferring them, spread, and of a page too large for a batch
     text = """1000-3000 rw-p 00000000 00:00 0
 10000-20000 rw-p 00000000 00:00 0
 200000-600000 rw-p 00000000 00:00 0
+600000-602000 rw-p 00000000 00:00 0
+610000-612000 rw-p 00000000 00:00 0
+620000-622000 rw-p 00000000 00:00 0
+630000-632000 rw-p 00000000 00:00 0
+640000-642000 rw-p 00000000 00:00 0
+40000000-80000000 rw-p 00000000 00:00 0
 700000000000-7f0000000000 rw-p 00000000 00:00 0
 --
 1000 default anon=2 dirty=2 N0=2 kernelpagesize_kB=4
 10000 default anon=5 N0=1 N1=4 kernelpagesize_kB=4
-200000 bind:1 anon=2 N1=2 kernelpagesize_kB=2048
+200000 default anon=2 N1=2 kernelpagesize_kB=2048
+600000 bind:1 anon=2 N1=2 kernelpagesize_kB=4
+610000 bind=static:0-1 anon=2 N1=2 kernelpagesize_kB=4
+620000 prefer (many):1 anon=2 N1=2 kernelpagesize_kB=4
+630000 prefer:0 anon=2 N1=2 kernelpagesize_kB=4
+640000 interleave:0-1 anon=2 N0=1 N1=1 kernelpagesize_kB=4
+40000000 default anon=1 N1=1 kernelpagesize_kB=1048576
 700000000000 default anon=9 N1=9 kernelpagesize_kB=4
 """
     (tmp_path / "maps").write_text(text)
@@ -267,7 +280,12 @@ def test_ranges_with_pages_elsewhere(driver_program, tmp_path):
         timeout=20,
     )
     # THEN those that are worth a look are found
-    assert json.loads(done.stdout) == [[0x10000, 0x10000, 4096], [0x200000, 0x400000, 2 << 20]]
+    assert json.loads(done.stdout) == [
+        [0x10000, 0x10000, 4096],
+        [0x200000, 0x400000, 2 << 20],
+        [0x610000, 0x2000, 4096],
+        [0x630000, 0x2000, 4096],
+    ]
 
 
 def test_a_full_disk_stops_a_change_before_it_begins(start, driving, tmp_path):
@@ -431,3 +449,30 @@ def test_an_interrupt_that_does_not_go_where_it_should_is_said(driving, proc_wit
     # THEN neither is
     assert why.startswith("interrupt 10 cannot be moved")
     assert (proc_with_interrupt / "irq/9/smp_affinity_list").read_text() == "0-1\n"
+
+
+@pytest.mark.parametrize(
+    ("lines", "files", "units"),
+    [
+        # the group's own; of the nearest above it that has the controller; beside version 1
+        ("0::/job/step", {"job/step/cpuset.cpus.effective": "2", "cpuset.cpus.effective": "0-7"}, "2"),
+        ("0::/job/step/task", {"job/cpuset.cpus.effective": "2-3", "cpuset.cpus.effective": "0-7"}, "2-3"),
+        ("0::/job/step", {"unified/job/cpuset.cpus.effective": "4"}, "4"),
+        # version 1, alone and mounted with another controller; paths of outside a container
+        ("5:cpuset:/job", {"cpuset/job/cpuset.effective_cpus": "5"}, "5"),
+        ("5:cpu,cpuset:/job", {"cpuset/job/cpuset.effective_cpus": "5"}, "5"),
+        ("5:cpuset:/docker/1234\n0::/", {"cpuset/cpuset.effective_cpus": "1,6"}, "1,6"),
+        ("5:memory:/job", {"cpuset/job/cpuset.effective_cpus": "5"}, "0-7"),
+    ],
+)
+def test_a_cpuset_is_that_of_the_nearest_group(driving, tmp_path, lines, files, units):
+    # GIVEN control groups as they are made by others
+    proc, sys = tmp_path / "proc", tmp_path / "sys"
+    (proc / "12").mkdir(parents=True)
+    (proc / "12/cgroup").write_text(lines + "\n")
+    for name, text in files.items() | {("../../devices/system/cpu/online", "0-7")}:
+        file = Path(os.path.normpath(sys / "fs/cgroup" / name))
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text + "\n")
+    # THEN
+    assert driving(lines=[f"proc {proc}", f"sys {sys}"]).ask("usable 12") == units

@@ -466,6 +466,9 @@ def test_pages_by_node_are_counted_in_pages_of_4_kib(driver_program, tmp_path):
     maps.write_text(
         "5500 default file=/bin/a mapped=3 N0=1 N1=2 kernelpagesize_kB=4\n"
         "7f00 default anon=5 dirty=5 N1=5 kernelpagesize_kB=2048\n"
+        # Spread on purpose: its home is nowhere.
+        "7f80 interleave:0-1 anon=90 N0=50 N1=40 kernelpagesize_kB=4\n"
+        "7fa0 weighted interleave:0-1 anon=90 N0=50 N1=40 kernelpagesize_kB=4\n"
     )
     done = subprocess.run(
         [driver_program, "--read", "numa_maps", maps], capture_output=True, text=True, check=True

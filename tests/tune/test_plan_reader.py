@@ -49,7 +49,7 @@ def test_a_plan_is_read(driver_program, tmp_path):
         ("pu 0 0 0 0 0 0", "`pu` has `0` for the second time"),
         ("memory nan 1", "`memory` has `nan`, which is no number between 0 and 1e+18"),
         ("policy speed 1", "`policy` has no field `speed`"),
-        ("policy windows 0", "`policy` has `0`, which is no number between 1 and 10000"),
+        ("policy windows 2", "`policy` has `2`, which is no number between 3 and 10000"),
         ("until noon", "`until` is `noon`, neither `ranks-end` nor `stopped`"),
         ("state", "`state` has no value"),
     ],

@@ -209,6 +209,11 @@ def test_the_daemon_serves_refuses_a_second_one_and_ends(config):
 
 def test_the_daemon_can_be_stopped_by_its_socket(config):
     daemon = started(config)
+    # WHEN whoever rotates logs has sent SIGHUP, THEN it is there still
+    daemon.send_signal(signal.SIGHUP)
+    time.sleep(0.2)
+    assert control.status_of(config.parent / "sock").pid == daemon.pid
+    # WHEN it is asked to end, THEN it does
     done = subprocess.run([RANKWISE, "tune", "stop", "--socket", config.parent / "sock"], capture_output=True)
     assert done.returncode == 0, done.stderr
     daemon.communicate(timeout=20)

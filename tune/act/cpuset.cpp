@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "act/cpuset.hpp"
 
+#include <algorithm>
+
 #include "proc/pu_list.hpp"
 #include "proc/text.hpp"
 
@@ -10,6 +12,30 @@ namespace {
 std::optional<PuSet> read_list(Text &text, const std::string &path) {
     const auto set = text.read(path) ? parse_pu_list(text.view()) : std::nullopt;
     return set && set->any() ? set : std::nullopt;
+}
+
+/// @brief Of a control group, or of the nearest above it that has the controller.
+std::optional<PuSet> nearest(Text &text, const std::string &sys, std::string_view hierarchy,
+                             std::string_view group, std::string_view name) {
+    for (;;) {
+        if (auto set = read_list(text, control_group_file(sys, hierarchy, group, name));
+            set || group.empty()) {
+            return set;
+        }
+        group = group.substr(0, group.rfind('/'));
+    }
+}
+
+bool has_cpuset(std::string_view controllers) { // `cpu,cpuset`
+    constexpr std::string_view name = "cpuset";
+    for (auto rest = controllers; !rest.empty();) {
+        const auto comma = std::min(rest.find(','), rest.size());
+        if (rest.substr(0, comma) == name) {
+            return true;
+        }
+        rest.remove_prefix(std::min(comma + 1, rest.size()));
+    }
+    return false;
 }
 
 } // namespace
@@ -22,20 +48,22 @@ PuSet cpuset_of(const std::string &proc, const std::string &sys, std::int32_t pr
     }
     for (auto rest = lines.view(); !rest.empty();) { // `0::/path` is version 2, `3:cpuset:/path` version 1
         const auto line = next_line(rest);
-        const auto slash = line.find('/');
-        if (slash == std::string_view::npos) {
+        const auto first = line.find(':'), second = line.find(':', std::min(first, line.size() - 1) + 1);
+        if (first == std::string_view::npos || second == std::string_view::npos) {
             continue;
         }
-        std::optional<PuSet> allowed;
-        if (line.starts_with("0::")) {
-            allowed =
-                read_list(text, control_group_file(sys, "", line.substr(slash), "cpuset.cpus.effective"));
-        } else if (line.substr(0, slash).find(":cpuset:") != std::string_view::npos) {
-            allowed = read_list(
-                text, control_group_file(sys, "/cpuset", line.substr(slash), "cpuset.effective_cpus"));
-        }
-        if (allowed) {
-            set &= *allowed;
+        const auto controllers = line.substr(first + 1, second - first - 1);
+        const auto group = line.substr(second + 1);
+        if (controllers.empty()) {
+            for (const auto *const root : {"", "/unified"}) { // the latter beside version 1
+                if (const auto allowed = nearest(text, sys, root, group, "cpuset.cpus.effective")) {
+                    set &= *allowed;
+                }
+            }
+        } else if (has_cpuset(controllers)) {
+            if (const auto allowed = nearest(text, sys, "/cpuset", group, "cpuset.effective_cpus")) {
+                set &= *allowed;
+            }
         }
     }
     return set;

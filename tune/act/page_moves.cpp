@@ -11,6 +11,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "proc/pu_list.hpp"
 #include "proc/tasks.hpp"
 #include "proc/text.hpp"
 
@@ -18,7 +19,9 @@ namespace rankwise::tune {
 namespace {
 
 constexpr Seconds longest_batch_s = 0.02;
-constexpr std::size_t first_batch = 64, largest_batch = 8192;
+constexpr std::size_t first_batch_bytes = std::size_t{256} << 10U;
+// What surely takes no longer; a larger page cannot go in a batch.
+constexpr std::size_t largest_batch_bytes = std::size_t{32} << 20U;
 constexpr int move_own_pages = 1 << 1; // MPOL_MF_MOVE: those that no other process has mapped
 constexpr std::uint64_t most_page_bytes = std::uint64_t{1} << 34U;
 
@@ -37,6 +40,21 @@ bool read_hexadecimal(std::string_view &text, std::uint64_t &value) {
 // Of ranges with fewer pages than one in so many that they have room for.
 constexpr std::uint64_t sparse = 1024;
 
+/// @brief Whether memory of a policy, as numa_maps has it (`bind:0-1`, `prefer=static:0`, `prefer (many):0`),
+/// may be on a node: what is spread on purpose stays so.
+bool may_be_on(std::string_view policy, std::string_view rest, std::int32_t node) {
+    if (policy == "default" || policy == "local") {
+        return true;
+    }
+    if (!policy.starts_with("bind") && !policy.starts_with("prefer")) {
+        return false;
+    }
+    const auto list = policy.find(':') == std::string_view::npos ? next_word(rest) : policy;
+    const auto nodes = parse_pu_list(list.substr(std::min(list.rfind(':') + 1, list.size())));
+    return nodes && node >= 0 && static_cast<std::size_t>(node) < most_pus &&
+           nodes->test(static_cast<std::size_t>(node));
+}
+
 struct OnNodes {
     std::uint64_t elsewhere = 0; ///< pages
     std::uint64_t page_bytes = 4096;
@@ -44,6 +62,10 @@ struct OnNodes {
 
 OnNodes nodes_in(std::string_view line, std::int32_t to_numa) {
     OnNodes nodes;
+    const auto policy = next_word(line);
+    if (!may_be_on(policy, line, to_numa)) {
+        return nodes;
+    }
     for (auto word = next_word(line); !word.empty(); word = next_word(line)) {
         const auto equals = word.find('=');
         if (equals == std::string_view::npos) {
@@ -87,7 +109,8 @@ std::vector<MemoryRange> ranges_elsewhere(std::string_view maps, std::string_vie
             continue;
         }
         const auto &[elsewhere, page_bytes] = found->second;
-        if (elsewhere > 0 && elsewhere >= (end - begin) / page_bytes / sparse) {
+        if (elsewhere > 0 && page_bytes <= largest_batch_bytes &&
+            elsewhere >= (end - begin) / page_bytes / sparse) {
             ranges.push_back({begin, end - begin, page_bytes});
         }
     }
@@ -95,7 +118,7 @@ std::vector<MemoryRange> ranges_elsewhere(std::string_view maps, std::string_vie
 }
 
 PageMoves::PageMoves(std::vector<Change::Pages> moves, std::string proc)
-    : moves_(moves.begin(), moves.end()), proc_(std::move(proc)), batch_(first_batch) {}
+    : moves_(moves.begin(), moves.end()), proc_(std::move(proc)), batch_bytes_(first_batch_bytes) {}
 
 bool PageMoves::open(const Change::Pages &move) {
     const int number = move.process.number;
@@ -125,7 +148,7 @@ void PageMoves::next_process() {
     moves_.pop_front();
     process_.reset();
     ranges_.clear();
-    batch_ = first_batch;
+    batch_bytes_ = first_batch_bytes;
 }
 
 Seconds PageMoves::step() {
@@ -134,10 +157,12 @@ Seconds PageMoves::step() {
     }
     const Change::Pages move = moves_.front();
     std::vector<void *> pages;
-    while (!ranges_.empty() && pages.size() < batch_) {
+    std::size_t bytes = 0;
+    while (!ranges_.empty() && (bytes == 0 || bytes + ranges_.front().page_bytes <= batch_bytes_)) {
         MemoryRange &range = ranges_.front();
         pages.push_back(reinterpret_cast<void *>(range.begin)); // NOLINT(performance-no-int-to-ptr)
         range.begin += range.page_bytes;
+        bytes += range.page_bytes;
         range.bytes -= std::min(range.bytes, range.page_bytes);
         if (range.bytes == 0) {
             ranges_.pop_front();
@@ -165,9 +190,9 @@ Seconds PageMoves::step() {
         return now() + took;
     }
     // Half of what would just do: not all pages take the same time.
-    const double rate = static_cast<double>(pages.size()) / std::max(took, 1e-6);
-    batch_ = std::clamp(static_cast<std::size_t>(rate * longest_batch_s / 2), std::size_t{1},
-                        std::min(largest_batch, 2 * batch_));
+    const double rate = static_cast<double>(bytes) / std::max(took, 1e-6);
+    batch_bytes_ = std::min({static_cast<std::size_t>(rate * longest_batch_s / 2),
+                             2 * std::max(bytes, first_batch_bytes), largest_batch_bytes});
     return now() + took;
 }
 

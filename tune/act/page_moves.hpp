@@ -18,7 +18,8 @@ struct MemoryRange {
 };
 
 /// @brief Ranges of memory in a text of /proc/PID/maps, with those left out that numa_maps says are on
-/// `to_numa` alone, or have hardly a page: they would take long to look through, and little is in them.
+/// `to_numa` alone, or have hardly a page: they would take long to look through, and little is in them. So
+/// are those whose memory policy has other nodes, or spreads them, and those of very large pages.
 /// @param[in] maps      /proc/PID/maps: where ranges end
 /// @param[in] numa_maps /proc/PID/numa_maps: where pages are, and how large
 std::vector<MemoryRange> ranges_elsewhere(std::string_view maps, std::string_view numa_maps,
@@ -47,7 +48,7 @@ class PageMoves {
     std::string proc_;
     Descriptor process_;
     std::deque<MemoryRange> ranges_; ///< of the first, what is left
-    std::size_t batch_;
+    std::size_t batch_bytes_;
     std::vector<std::string> troubles_;
 };
 

@@ -16,6 +16,12 @@ std::vector<std::uint64_t> parse_numa_maps(std::string_view maps) {
         auto line = next_line(maps);
         std::uint64_t kib = 4;
         here.assign(here.size(), 0);
+        next_word(line); // where it begins
+        // Spread on purpose: that is at home nowhere.
+        if (const auto policy = next_word(line);
+            policy.starts_with("interleave") || policy.starts_with("weighted")) {
+            continue;
+        }
         for (auto word = next_word(line); !word.empty(); word = next_word(line)) {
             const auto equals = word.find('=');
             if (equals == std::string_view::npos) {

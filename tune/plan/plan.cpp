@@ -87,7 +87,7 @@ void read_policy(Line &line, Policy &policy) {
     };
     const auto name = line.word();
     if (name == "windows") {
-        policy.windows = line.number(1, 10'000);
+        policy.windows = line.number(3, 10'000); // of fewer, nothing says how they vary
         return;
     }
     const auto field = numbers.find(name);

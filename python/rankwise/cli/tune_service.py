@@ -83,7 +83,9 @@ def attach(args: argparse.Namespace) -> int:
 
     if not args.pid:
         raise RankwiseError(
-            "`--pid` names no process: perhaps none runs", "look with `pgrep -a app`", status=2
+            "`--pid` names no process: perhaps none runs",
+            "look with `pgrep -a app`: `-x` compares 15 letters of a name only",
+            status=2,
         )
     terminal = Terminal(args)
     count = len(set(args.pid))
