@@ -78,24 +78,26 @@ def remarks(documents: Sequence[ValidationResult]) -> list[str]:
     if runs:
         fewest = max(FEWEST_RUNS, min(runs))
         few = sum(count < FEWEST_RUNS for count in runs)
-        said = f"* The interval of a median of {fewest} runs holds the true one with {share(confidence_of(fewest))}"
+        sure = share(confidence_of(fewest))
+        said = f"* The interval of a median of {fewest} runs contains the true median with {sure}"
         lines.append(
-            said + (f". {counted(few, 'placement')} have fewer runs, and count in no pair." if few else ".")
+            said
+            + (f". {counted(few, 'placement')} have fewer runs, and do not count in pairs." if few else ".")
         )
     chance = apart_by_chance(counts)
     apart = sum(each.predicted.pairs for each in documents)
     if apart and chance is not None:
         every = sum(len(each) * (len(each) - 1) // 2 for each in counts)
         lines.append(
-            f"* {apart} of {every} pairs have measured intervals that do not overlap. If all placements of a program "
-            f"took the same time, {chance:.0f} would by chance."
+            f"* {apart} of {every} pairs of placements have measured intervals that do not overlap. If all placements "
+            f"of a program took the same time, that would be so for {chance:.0f} pairs, by chance."
         )
     twins = np.abs([twin.difference for each in documents for twin in each.twins])
     if len(twins):
         middle, most = (share(float(each), digits=1) for each in (np.median(twins), twins.max()))
         lines.append(
-            f"* {counted(len(twins), 'placement')} ran under two names. Their two medians differ by {middle} "
-            f"in the median, and by {most} at most."
+            f"* {counted(len(twins), 'placement')} ran under two names (such as `blocked` and `optimised`), so they "
+            f"were measured twice. The two times differ by {middle} in the median, and by {most} at most."
         )
     lines += _messages([case for document in documents for case in document.cases])
     for each in documents:
@@ -116,8 +118,8 @@ def _messages(cases: Sequence[CaseResult]) -> list[str]:
     if known:
         same = sum(each.equal if each.alike is None else each.alike for each in known)
         lines.append(
-            f"* Open MPI's monitoring component counts the recorded messages in {same} of "
-            f"{sum(each.pairs for each in known)} pairs of ranks. (Messages that make communicators are left out.)"
+            f"* In {same} of {sum(each.pairs for each in known)} pairs of ranks, Open MPI's monitoring component "
+            "counts the same messages as the recording. (Messages that make communicators are left out.)"
         )
     rests = [
         sum(each.own_bytes for each in case.sent) / recorded
@@ -127,7 +129,7 @@ def _messages(cases: Sequence[CaseResult]) -> list[str]:
     if rests:
         lines.append(
             f"* Interfaces count up to {share(max(rests), digits=1)} more bytes than messages, headers and startup "
-            "have. That is what libraries add to a message, and what TCP sends twice."
+            "have: what libraries add to a message, and what TCP sends twice."
         )
     return lines
 

@@ -208,7 +208,7 @@ def test_what_others_count_of_the_recorded_messages_is_said(tmp_path):
     counted = Monitored(4, 3, 10, 12, 1000, 1100, alike=4)
     text = page.render("accuracy", [validated(tmp_path / "v", sent=[sent], monitored=counted)])
     # THEN both are said
-    assert "counts the recorded messages in 4 of 4 pairs of ranks" in text
+    assert "In 4 of 4 pairs of ranks, Open MPI's monitoring component counts the same messages" in text
     assert "count up to 5.0 % more bytes than messages, headers and startup have" in text
 
 
