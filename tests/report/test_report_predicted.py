@@ -183,14 +183,14 @@ def test_the_timeline_in_a_browser(report, tmp_path, width):
         # THEN the first rank computes first, and the second waits for it
         said = []
         for row in (0, 1):
-            canvas.hover(position={"x": 64, "y": row * 18 + 9})
+            canvas.hover(position={"x": 72, "y": row * 18 + 9})
             said.append(page.locator(TIP).inner_text())
         assert said[0].startswith("rank 0, ") and said[0].endswith(": computation")
         assert said[1].startswith("rank 1, ") and said[1].endswith(": waiting for other ranks")
         # AND what is drawn there has the colours that it says: Okabe and Ito's blue and orange
         ratio = canvas.evaluate("c => c.width / c.clientWidth")
         column = canvas.evaluate(
-            f"c => [...c.getContext('2d').getImageData({64 * ratio}, 0, 1, {36 * ratio}).data]"
+            f"c => [...c.getContext('2d').getImageData({72 * ratio}, 0, 1, {36 * ratio}).data]"
         )
         first, second = (int(place * ratio) * 4 for place in (9, 27))
         assert column[first : first + 4] == [0, 114, 178, 255]
@@ -198,7 +198,7 @@ def test_the_timeline_in_a_browser(report, tmp_path, width):
         # AND a faster placement ends earlier on the same axis
         page.locator("#predicted-picture [role=tab]").nth(1).click()
         canvas.hover(position={"x": box["width"] - 8, "y": 9})
-        assert page.locator(TIP).inner_text().endswith(": ended")
+        assert page.locator(TIP).inner_text().endswith(": not in the run")
         assert (shown.problems, shown.requests) == ([], [])
 
 

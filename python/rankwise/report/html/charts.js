@@ -80,17 +80,47 @@ function drawSizes(holder, sizes, { labels, channels }) {
     }, width => [wide(width), 0])
 }
 
+function secondsAxis(context, left, width, height, end) {
+    context.textBaseline = "middle"
+    for (const part of [0, 0.25, 0.5, 0.75, 1]) {
+        context.textAlign = part < 1 ? "center" : "right"
+        context.fillText(secondsText(end * part), left + part * (width - left), height - 9)
+    }
+}
+
+// A row for each rank, or for several, with the colour of what it did most in each piece of its time; the axis may be longer.
+function drawRows(holder, label, { rows, ranks_per_row: unit, end_s: own }, end, ranks, states) {
+    const left = 70, bottom = 22, pieces = rows[0].length
+    const high = Math.max(1, Math.min(18, Math.floor(360 / rows.length)))
+    const room = width => (width - left) * own / end
+    return picture(holder, label, () => rows.length * high + bottom, (context, width, height) => {
+        const ratio = context.getTransform().a, across = Math.max(Math.round(room(width) * ratio), 1), down = Math.round(rows.length * high * ratio)
+        const colours = new Map(states.map(({ letter, colour }) => [letter, 0xff000000 | [5, 3, 1].reduce((word, digit) => word << 8 | parseInt(colour.slice(digit, digit + 2), 16), 0)]))
+        const image = context.createImageData(across, down), raster = new Uint32Array(image.data.buffer)
+        for (let y = 0; y < down; y += 1) {
+            const row = rows[Math.min(Math.floor(y / high / ratio), rows.length - 1)]
+            for (let x = 0; x < across; x += 1) raster[y * across + x] = colours.get(row[Math.floor(x * pieces / across)]) ?? 0
+        }
+        context.putImageData(image, left * ratio, 0)
+        context.textBaseline = "middle"
+        context.textAlign = "right"
+        for (const tick of ticks(0, rows.length - 1, rows.length * high, 18)) context.fillText(`${unit > 1 ? "" : "rank "}${tick * unit}`, left - 8, Math.max((tick + 0.5) * high, 7))
+        secondsAxis(context, left, width, height, end)
+    }, (x, y, width) => {
+        const at = Math.floor((x - left) / room(width) * pieces), row = Math.floor(y / high)
+        if (at < 0 || x > width || !rows[row]) return ""
+        const last = Math.min((row + 1) * unit, ranks) - 1
+        const who = last > row * unit ? `ranks ${row * unit}-${last}` : `rank ${row}`
+        const when = `${secondsText(at * own / pieces)} to ${secondsText((at + 1) * own / pieces)}`
+        return `${who}, ${when}: ${states.find(({ letter }) => letter == rows[row][at])?.name ?? "not in the run"}`
+    }, width => [room(width) / pieces, high])
+}
+
 // What ranks did when: shares of all of them, a row for each rank, and how long each iteration took, on one axis.
 function drawPhases(holder, { over_time: over, program }, states) {
     const left = 70, pieces = over.computation.length, bottom = 22
     const room = width => width - left
-    const seconds = (context, width, height) => {
-        context.textBaseline = "middle"
-        for (const part of [0, 0.25, 0.5, 0.75, 1]) {
-            context.textAlign = part < 1 ? "center" : "right"
-            context.fillText(secondsText(over.end_s * part), left + part * room(width), height - 9)
-        }
-    }
+    const seconds = (context, width, height) => secondsAxis(context, left, width, height, over.end_s)
     const piece = (x, width) => Math.floor((x - left) / room(width) * pieces)
     const when = at => `${secondsText(at * over.end_s / pieces)} to ${secondsText((at + 1) * over.end_s / pieces)}`
     const edge = (at, width) => left + Math.round(at * room(width) / pieces)
@@ -116,29 +146,9 @@ function drawPhases(holder, { over_time: over, program }, states) {
         if (at < 0 || at >= pieces) return ""
         return [when(at), ...states.map(({ key, name }) => `${name} ${percentText(over[key][at])}`)].join("\n")
     }, width => [room(width) / pieces, 0])
-    const { rows, ranks_per_row: unit, iterations } = over
-    const high = Math.max(1, Math.min(18, Math.floor(360 / rows.length)))
+    const { ranks_per_row: unit, iterations } = over
     title(unit > 1 ? `Each ${unit} ranks, what they did most` : "Each rank, what it did most")
-    picture(holder, "what each rank did over time", () => rows.length * high + bottom, (context, width, height) => {
-        const ratio = context.getTransform().a, across = Math.round(room(width) * ratio), down = Math.round(rows.length * high * ratio)
-        const colours = new Map(states.map(({ letter, colour }) => [letter, 0xff000000 | [5, 3, 1].reduce((word, digit) => word << 8 | parseInt(colour.slice(digit, digit + 2), 16), 0)]))
-        const image = context.createImageData(across, down), raster = new Uint32Array(image.data.buffer)
-        for (let y = 0; y < down; y += 1) {
-            const row = rows[Math.min(Math.floor(y / high / ratio), rows.length - 1)]
-            for (let x = 0; x < across; x += 1) raster[y * across + x] = colours.get(row[Math.floor(x * pieces / across)]) ?? 0
-        }
-        context.putImageData(image, left * ratio, 0)
-        context.textBaseline = "middle"
-        context.textAlign = "right"
-        for (const tick of ticks(0, rows.length - 1, rows.length * high, 18)) context.fillText(`${unit > 1 ? "" : "rank "}${tick * unit}`, left - 8, Math.max((tick + 0.5) * high, 7))
-        seconds(context, width, height)
-    }, (x, y, width) => {
-        const at = piece(x, width), row = Math.floor(y / high)
-        if (at < 0 || at >= pieces || !rows[row]) return ""
-        const last = Math.min((row + 1) * unit, program.world_size) - 1
-        const who = last > row * unit ? `ranks ${row * unit}-${last}` : `rank ${row}`
-        return `${who}, ${when(at)}: ${states.find(({ letter }) => letter == rows[row][at])?.name ?? "not in the run"}`
-    }, width => [room(width) / pieces, high])
+    drawRows(holder, "what each rank did over time", over, over.end_s, program.world_size, states)
     if (!iterations) return
     const { begin_s, end_s, mean_s, most_s } = iterations, highest = most(most_s) || 1
     title(`Time of each iteration, rank ${iterations.rank}`)

@@ -52,7 +52,6 @@ _STATES = {
     "w": ("waiting for other ranks", ORANGE),
     "t": ("transfer", GREEN),
     "o": ("processor time of messages", SKY),
-    ".": ("ended", None),
 }
 _LEAST_LOSS = 0.01
 
@@ -107,7 +106,7 @@ def legend(report: ReportData) -> list[tuple[str, str]]:
 
 def timeline_legend() -> list[tuple[str, str]]:
     """Name and colour of what ranks do."""
-    return [(name, colour) for name, colour in _STATES.values() if colour]
+    return list(_STATES.values())
 
 
 def largest_losses(placement: PlacementPrediction) -> list[tuple[str, float, str]]:
@@ -131,7 +130,9 @@ def drawn(report: ReportData) -> dict[str, Any] | None:
     if not known:
         return None
     return {
-        "states": {letter: {"name": name, "colour": colour} for letter, (name, colour) in _STATES.items()},
+        "states": [
+            {"letter": letter, "name": name, "colour": colour} for letter, (name, colour) in _STATES.items()
+        ],
         "end_s": max(timeline.end_s for _, timeline in known),
         "placements": [
             {
