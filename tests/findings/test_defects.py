@@ -51,7 +51,7 @@ def test_a_rank_that_computes_four_times_as_long_costs_what_is_more_than_the_mea
     assert found.cost_s == pytest.approx(0.8 - 0.35)
     # AND every view begins with it
     report = build(recording)
-    text = " ".join(render_text(report).split())
+    text = " ".join(render_text(report, verbose=True).split())
     assert (
         "1. rank 3 computes 4.0 times as long as the mean of the others: mending it saves about 450 ms of 1 s"
         in text
@@ -72,7 +72,7 @@ def test_ranks_that_differ_by_little_have_nothing_to_fix_and_that_is_said(tmp_pa
     assert names(recorded(tmp_path / "b.rw", four([700, 700, 700, 780]))) == ["load-imbalance"]
     recording = recorded(tmp_path / "c.rw", four([900, 900, 900, 940]))
     assert names(recording) == []
-    text = " ".join(render_text(build(recording)).split())
+    text = " ".join(render_text(build(recording), verbose=True).split())
     assert "nothing to fix was found; looked for too-many-ranks" in text
     not_looked_for = text.split("not looked for: ")[1]
     assert "late-sender" in not_looked_for
@@ -228,7 +228,9 @@ def test_a_finding_that_fails_does_not_break_the_report(tmp_path, monkeypatch):
     monkeypatch.setattr(catalogue, "DEFECTS", (broken, *DEFECTS))
     report = build(recorded(tmp_path / "a.rw", four([200, 800])))
     assert [each.name for each in report.findings] == ["load-imbalance"]
-    assert "broken: it failed: ZeroDivisionError: no such thing" in " ".join(render_text(report).split())
+    assert "broken: it failed: ZeroDivisionError: no such thing" in " ".join(
+        render_text(report, verbose=True).split()
+    )
 
 
 def counts(nodes=(), interfaces=(), **more):

@@ -193,6 +193,6 @@ def test_the_report_names_it(tmp_path):
     assert found.words == "nearest neighbours in 1 dimension: ring"
     # AND of eight links two are between nodes if blocked, all if cyclic
     assert (found.blocked, found.cyclic) == (pytest.approx(0.25), pytest.approx(1.0))
-    text = " ".join(render(build(recording)).split())
+    text = " ".join(render(build(recording), verbose=True).split())
     assert "pattern: nearest neighbours in 1 dimension: ring" in text
     assert "blocked keeps more on a node" in text

@@ -145,7 +145,7 @@ def test_transfer_is_split_by_channel_and_what_placing_gives_back(tmp_path):
     (network,) = (each for each in split.losses if (each.name, each.part) == ("network", "bytes"))
     assert network.lost_s == pytest.approx(0.4, rel=0.05)
     assert split.placement_s == pytest.approx(0.4, rel=0.05)
-    text = " ".join(render(report).split())
+    text = " ".join(render(report, verbose=True).split())
     assert "channel network" in text and "the best placement found gives back 400 ms" in text
 
 

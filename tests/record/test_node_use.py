@@ -172,7 +172,7 @@ def test_a_machine_of_a_thousand_cores_and_4096_interrupts(mpi, compiled, record
     # AND the interrupt core is named
     report = build(recording)
     assert any("PU 997 of" in each and "took 100 %" in each and "eth0" in each for each in report.use.notable)
-    assert "PU 997" in render_text(report) and "PU 997" in render_html(report)
+    assert "PU 997" in render_text(report, verbose=True) and "PU 997" in render_html(report)
 
 
 @one_mpi
@@ -246,7 +246,7 @@ def test_what_a_container_hides_is_said(mpi, compiled, record, machine):
     assert recording.table("rank_use").select("memory_bytes", "peak_memory_bytes").row(0)[0] is None
     assert recording.table("rank_use")["peak_memory_bytes"][0] > 0
     assert any("queues of interfaces" in source for source in absent)
-    text = render_text(build(recording))
+    text = render_text(build(recording), verbose=True)
     assert "absent: " in text and "\n  idle:" not in text
     # AND each says what would give it
     for each in recording.context["nodes"][0]["absent"]:
@@ -321,7 +321,7 @@ def test_ports_queues_and_the_cores_that_serve_them(mpi, compiled, record, machi
     )
     again = "sent 30 of 1 k segments again (12 timeouts, 2 lost again)"
     assert any(again in each.sentence for each in report.findings)
-    for page in (render_text(report), render_html(report)):
+    for page in (render_text(report, verbose=True), render_html(report)):
         assert "idle0 (down)" in page and "eth7" in page
 
 
@@ -408,7 +408,7 @@ def test_without_network_time_nobody_says_which_interfaces_are_used(mpi, compile
     record(mpi, 1, compiled(mpi, "sockets.c"), environment={"RANKWISE_NETWORK": "0"})
     report = build(Recording.open(tmp_path))
     assert {(each.ranks, each.rank_bytes) for each in report.use.interfaces} == {(None, None)}
-    assert "no rank used" not in render_text(report)
+    assert "no rank used" not in render_text(report, verbose=True)
 
 
 @one_mpi

@@ -59,7 +59,7 @@ def test_the_report_has_it_by_rank_and_between_nodes(tmp_path):
     assert (to_b.send_calls, to_b.send_bytes, to_b.receive_calls) == (8, 750, 0)
     assert [(rank.sent_bytes, rank.received_bytes) for rank in report.network.ranks] == [(770, 9), (0, 750)]
     assert [rank.wait_s for rank in report.network.ranks] == pytest.approx([5e-6, 5e-6])
-    lines = render(report).splitlines()
+    lines = render(report, verbose=True).splitlines()
     at = next(at for at, line in enumerate(lines) if line.startswith("Network time"))
     assert lines[at + 2].split() == [
         "b",
@@ -136,7 +136,7 @@ def test_the_report_says_which_transport_it_was(tmp_path):
         (1, "UCX", 500, None),
         (1, "sockets", 565, 0),
     ]
-    lines = [line.split() for line in render(report).splitlines()]
+    lines = [line.split() for line in render(report, verbose=True).splitlines()]
     assert ["a", "-", "b", "UCX", "1", "us", "0", "s", "500", "B", "0", "B", "5"] in lines
     assert ["a", "-", "any", "UCX", "0", "s", "100", "ns", "0", "B", "-", "6"] in lines
 
@@ -150,4 +150,6 @@ def test_a_recording_of_the_format_before_is_read_and_has_none(tmp_path):
     recording = Recording.open(tmp_path)
     assert (recording.messages["bytes"].sum(), len(recording.network_time)) == (10, 0)
     assert recording.context["network"] == {"ranks": 0, "why": "it was recorded by an older Rankwise"}
-    assert "not known of any rank: it was recorded by an older Rankwise" in render(build(recording))
+    assert "not known of any rank: it was recorded by an older Rankwise" in render(
+        build(recording), verbose=True
+    )

@@ -127,7 +127,7 @@ def test_an_absent_counter_has_a_reason_and_what_would_give_it(tmp_path, number,
     (found,) = report.use.absent
     assert found.sources == ["cycles"] and all(word in found.why for word in words)
     assert remedy in found.remedy
-    for page in (render_text(report), render_html(report)):
+    for page in (render_text(report, verbose=True), render_html(report)):
         assert "bsent: cycles" in page
 
 
@@ -138,10 +138,10 @@ def test_the_report_says_what_stands_out_and_nothing_else(tmp_path):
         [START + 200 * MS, 198 * MS, MS, 7, 0],
     ]
     report = build(Recording.open(write_recording(tmp_path / "quiet.rw", [sampled_rank(quiet)])))
-    assert report.use.notable == [] and "nothing stands out" in render_text(report)
+    assert report.use.notable == [] and "nothing stands out" in render_text(report, verbose=True)
     change = (START + 150 * MS, NOTE_ALLOWED, 0, "2")
     report = build(Recording.open(write_recording(tmp_path / "loud.rw", [sampled_rank(ROWS, [change])])))
-    text = render_text(report)
+    text = render_text(report, verbose=True)
     assert "nothing stands out" not in text
     assert any(
         "changed while it ran: rank 0 had PU 2 from 150 ms on" in each.sentence for each in report.findings
@@ -164,7 +164,7 @@ def test_recordings_of_the_version_before_have_no_samples_and_are_read(tmp_path)
     assert report.use.why_not == "no samples of any rank: it was recorded by an older Rankwise"
     assert recording.table("rank_use").is_empty() and recording.table("rank_samples").is_empty()
     # AND that is said, with no table and nothing that would stand out
-    for page in (render_text(report), render_html(report)):
+    for page in (render_text(report, verbose=True), render_html(report)):
         assert "o samples of any rank: it was recorded by an older Rankwise" in page
         assert "nothing stands out" not in page.lower() and "--section" not in page
 

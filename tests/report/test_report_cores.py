@@ -40,9 +40,9 @@ def test_waiting_for_a_core_is_neither_in_mpi_nor_computing(tmp_path):
     assert (summary.runqueue_wait_share, summary.mpi_on_core_share) == pytest.approx((0.9, 0.08))
     assert (summary.compute_on_core_share, summary.unattributed_share) == pytest.approx((0, 0.02))
     # AND every view says so
-    text = render_text(report)
-    assert text.startswith("app on 2 ranks, 1 s; 90 % of it waiting for a core, 8-10 % in MPI\n")
-    assert "Waiting for a core by rank: mean 90.0 %" in text and "8-10 %" in text
+    text = render_text(report, verbose=True)
+    assert "app on 2 ranks, 1 s; 90 % of it waiting for a core, 8-10 % in MPI\n" in text
+    assert "▓ waiting for a core 90.0 %  ▒ MPI 8.0 %  ? MPI or computation 2.0 %" in render_text(report)
     page = render_html(report)
     assert (
         ">waiting for a core 90.0 %<" in page
@@ -56,13 +56,13 @@ def test_waiting_for_a_core_is_neither_in_mpi_nor_computing(tmp_path):
 def test_ranks_that_had_their_cores_are_shown_as_before(tmp_path):
     report = report_of(tmp_path, 0)
     assert (report.summary.runqueue_wait_share, report.summary.mpi_on_core_share) == pytest.approx((0, 0.98))
-    for view in (render_text(report), render_html(report).partition("<script")[0]):
+    for view in (render_text(report, verbose=True), render_html(report).partition("<script")[0]):
         assert "waiting for a core" not in view.lower()
-    assert "; 98 % of it in MPI" in render_text(report)
+    assert "; 98 % of it in MPI" in render_text(report, verbose=True)
 
 
 def test_what_was_not_sampled_is_not_taken_off(tmp_path):
     report = report_of(tmp_path, 0, schedstat_samples=0)
     assert report.ranks.runqueue_wait_s == report.ranks.unattributed_s == [None, None]
     assert report.summary.runqueue_wait_share is report.summary.mpi_on_core_share is None
-    assert "; 98 % of it in MPI" in render_text(report)
+    assert "; 98 % of it in MPI" in render_text(report, verbose=True)

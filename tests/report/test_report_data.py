@@ -139,7 +139,7 @@ def test_it_says_which_ranks_are_where(record):
         (f"n{node}", f"{4 * node}-{4 * node + 3}", "0-3") for node in range(4)
     ]
     assert len(dealt.seats) == 16
-    text = render(report)
+    text = render(report, verbose=True)
     assert "\n  n3: ranks 12-15 on cores 0-3\n" in text
     assert "\n  node3: rank 3 on core 0\n  and 12 more nodes; HTML and JSON have all\n" in text
     assert '<td>node15</td><td class="text numbers-text">15</td>' in render_html(report)
@@ -156,7 +156,7 @@ def test_unbound_ranks_are_said_and_not_guessed(record):
     exchange = ran.distribution.ranges[1]
     assert shares(ran, exchange) == pytest.approx({"package": 0, "node": 0, "network": 0.8, "unbound": 0.2})
     assert report.notes[0].startswith("The ranks were not bound to cores: ")
-    assert "not known" in render(report)
+    assert "not known" in render(report, verbose=True)
 
 
 def test_what_is_not_recorded_is_on_the_first_screen(record):
@@ -174,7 +174,7 @@ def test_without_topology_the_report_says_how_to_get_a_distribution(record):
         file.unlink()
     report = report_of(path)
     assert report.distributions == []
-    assert "--nodes 4x4 --node 'package:2 core:2'" in render(report)
+    assert "--nodes 4x4 --node 'package:2 core:2'" in render(report, verbose=True)
     with pytest.raises(RankwiseError, match="`--node` is needed"):
         report_of(path, nodes="4x4")
     assert len(report_of(path, nodes="4x4", node="package:2 core:2").distributions) == 1
@@ -183,10 +183,10 @@ def test_without_topology_the_report_says_how_to_get_a_distribution(record):
 @pytest.mark.parametrize("ranks", [1, 2, 16, 33, 100])
 def test_the_terminal_view_keeps_to_80_columns(record, ranks):
     report = report_of(record(ranks, per_node=4, bound=False), node="package:2 l3:2 core:4")
-    text = render(report)
-    assert max(map(len, text.splitlines())) <= 80
-    assert "…" not in text
-    assert "\033[" not in text
+    for text in (render(report), render(report, verbose=True)):
+        assert max(map(len, text.splitlines())) <= 80
+        assert "…" not in text
+        assert "\033[" not in text
     assert "\033[" in render(report, colour=True)
 
 
@@ -272,7 +272,7 @@ def test_call_sites_are_shown_the_longest_first(tmp_path):
     assert (second.module, second.count) == (None, 2)
     # AND what is no part of the run has no share of it
     assert (last.call, last.share) == ("MPI_Finalize", None)
-    assert "MPI_Send 300 ms 30.0 % 6 app +0x40" in " ".join(render(report).split())
+    assert "MPI_Send 300 ms 30.0 % 6 app +0x40" in " ".join(render(report, verbose=True).split())
     page = render_html(report)
     assert 'title="/nowhere/app"><code>app</code>' in page
     assert "<code>MPI_Send</code> <small>+0x40</small>" in page
@@ -294,20 +294,20 @@ def test_a_call_site_that_ends_mpi_has_no_part_of_the_run(tmp_path):
     report = report_of(write_recording(tmp_path / "sites.rw", [rank]))
     shares = {site.call: site.share for site in report.call_sites}
     assert shares == {"MPI_Finalize": None, "MPI_Barrier": pytest.approx(0.3)}
-    assert "MPI_Finalize 700 ms - 1" in " ".join(render(report).split())
+    assert "MPI_Finalize 700 ms - 1" in " ".join(render(report, verbose=True).split())
 
 
 def test_a_recording_without_call_sites_says_nothing_of_them(record):
     report = report_of(record())
     assert report.call_sites == []
-    assert "Call sites" not in render(report) and "Call sites" not in render_html(report)
+    assert "Call sites" not in render(report, verbose=True) and "Call sites" not in render_html(report)
 
 
 def test_of_many_call_sites_the_terminal_says_where_the_others_are(tmp_path):
     rank = Rank(0, 1, modules=["/nowhere/app"])
     rank.sites = [(0, "MPI_Send", 16 * at, 1, 1000 * at) for at in range(1, 31)]
     report = report_of(write_recording(tmp_path / "sites.rw", [rank]))
-    assert "22 more are in the HTML report and in `rankwise report --json`" in render(report)
+    assert "22 more are in the HTML report and in `rankwise report --json`" in render(report, verbose=True)
     assert render_html(report).count("<code>MPI_Send</code> <small>+0x") == 30
 
 

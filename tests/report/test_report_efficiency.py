@@ -44,7 +44,7 @@ def test_without_a_trace_there_are_load_balance_and_communication(record):
     assert found.communication == pytest.approx(useful.max() / report.program.elapsed_s)
     assert found.parallel == pytest.approx(found.load_balance * found.communication)
     # THEN each view has them, and says what the others take
-    for page in (render_text(report), render_html(report)):
+    for page in (render_text(report, verbose=True), render_html(report)):
         assert "load balance" in page and f"{found.load_balance:.2f}" in page
         assert "rankwise record --trace" in " ".join(page.split())
 

@@ -57,7 +57,7 @@ def waiting(me, size, call="MPI_Recv"):
 )
 def test_the_first_line_names_the_end_and_who_caused_it(tmp_path, ranks, status, kind, brief):
     report = ended(tmp_path / "x.rw", ranks, status)
-    first_line = " ".join(render_text(report).partition("mpiexec")[0].split())
+    first_line = " ".join(render_text(report).partition("Ended before MPI_Finalize")[0].split())
     assert f"; {brief};" in f"{first_line};"
     assert f'<p class="ended">{brief}</p>' in render_html(report)
     ending = to_dict(report)["program"]["ending"]
@@ -67,7 +67,8 @@ def test_the_first_line_names_the_end_and_who_caused_it(tmp_path, ranks, status,
 def test_a_run_that_ended_well_says_nothing_of_it(tmp_path):
     report = ended(tmp_path / "x.rw", [Rank(me, 2, flags=FINALIZED) for me in range(2)], 0)
     assert report.program.ending is None
-    assert render_text(report).startswith("app on 2 ranks, 1 s; 0 % of it in MPI\n")
+    text = render_text(report)
+    assert text.startswith("app: 2 ranks, 1 node, 1 s\n") and "MPI_Finalize" not in text
     assert 'class="ended"' not in render_html(report)
 
 
@@ -123,8 +124,8 @@ def test_a_run_that_record_was_told_to_end_was_stopped_whatever_its_status(tmp_p
 def test_how_it_ended_is_no_missing_thing_and_is_said_once(tmp_path):
     report = ended(tmp_path / "x.rw", [waiting(0, 2), Rank(1, 2, flags=0)], 139)
     text, page = " ".join(render_text(report).split()), render_html(report)
-    assert "ended rank 1 ended without MPI_Finalize, in no MPI call" in text
+    assert "Ended before MPI_Finalize: rank 1 ended without MPI_Finalize, in no MPI call" in text
     assert "the end of rank" not in text + page.partition("<script")[0]
-    assert text.count("MPI_Finalize") == 1
+    assert text.count("rank 1 ended") == 1
     assert "<strong>Ended before MPI_Finalize</strong>: rank 1 ended" in page
     assert [gap.what for gap in report.gaps if gap.of_the_end] == ["the end of rank 0", "the end of rank 1"]

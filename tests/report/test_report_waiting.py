@@ -33,7 +33,7 @@ def test_every_view_says_what_was_waiting_and_how_far_the_clocks_are_known(tmp_p
     (call,) = report.waiting.calls
     assert (call.call, call.most_rank) == ("MPI_Recv", 0)
     assert (call.time_s, call.waiting_s, call.most_s) == pytest.approx((135e-6, 125e-6, 95e-6))
-    text = " ".join(render_text(report).split())
+    text = " ".join(render_text(report, verbose=True).split())
     assert "MPI_Recv 67.5 us 92.6 % 7.4 % 95 us (rank 0)" in text
     assert "those of 2 hosts within 5 us of the first one's" in text
     page = render_html(report)
@@ -85,7 +85,7 @@ def test_waiting_for_a_core_is_taken_off_all_time_in_mpi_alike(tmp_path):
 def test_a_trace_that_cannot_tell_says_why_and_what_to_do(tmp_path):
     report = build.build(Recording.open(write_recording(tmp_path, two_ranks(CUT))))
     assert report.waiting.calls == []
-    for view in (render_text(report), render_html(report)):
+    for view in (render_text(report, verbose=True), render_html(report)):
         words = " ".join(view.split())
         assert "only a part of this run" in words and "rankwise record --trace --exact-times" in words
 
@@ -93,7 +93,9 @@ def test_a_trace_that_cannot_tell_says_why_and_what_to_do(tmp_path):
 def test_a_recording_without_a_trace_says_nothing_of_it(tmp_path):
     report = build.build(Recording.open(write_recording(tmp_path, [Rank(0, 1)])))
     assert report.waiting is None
-    assert "transferring" not in render_text(report) and "transferring" not in render_html(report)
+    assert "transferring" not in render_text(report, verbose=True) and "transferring" not in render_html(
+        report
+    )
 
 
 def test_calls_that_are_short_for_what_is_known_of_the_clocks_are_not_split(tmp_path):
@@ -111,7 +113,7 @@ def test_calls_that_are_short_for_what_is_known_of_the_clocks_are_not_split(tmp_
     assert report.waiting.calls == []
     (call,) = report.waiting.unsplit
     assert (call.call, call.count, call.clocks_s) == ("MPI_Recv", 2, pytest.approx(9e-3))
-    for view in (render_text(report), render_html(report)):
+    for view in (render_text(report, verbose=True), render_html(report)):
         words = " ".join(view.split())
         assert (
             "not told apart: MPI_Recv, whose calls take 3.5 ms on average: the clocks are known to 9 ms"
@@ -131,5 +133,7 @@ def test_waiting_for_a_core_is_neither_waiting_for_others_nor_transferring(tmp_p
     (call,) = report.waiting.calls
     assert (call.core.least_s, call.core.most_s) == pytest.approx((70e-3, 80e-3))
     assert (call.transfer.least_s, call.transfer.most_s) == pytest.approx((0, 10e-3), abs=1e-9)
-    assert "MPI_Recv 40 ms 0.0 % 0-12 % 88-100 % 0 s (rank 1)" in " ".join(render_text(report).split())
+    assert "MPI_Recv 40 ms 0.0 % 0-12 % 88-100 % 0 s (rank 1)" in " ".join(
+        render_text(report, verbose=True).split()
+    )
     assert "<th>for a core</th>" in render_html(report)

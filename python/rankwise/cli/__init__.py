@@ -53,7 +53,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     argv = list(sys.argv[1:] if argv is None else argv)
     verb = next((word for word in failures.ours(argv) if word in COMMANDS), None)
     try:
-        parser = build_parser(COMMANDS)
+        parser = build_parser(COMMANDS, verb)
         args = parse(parser, argv)
         if args is None:
             parser.print_help(sys.stderr)

@@ -70,8 +70,13 @@ def fail(
     raise RankwiseError(message, hint=hint, status=USAGE_STATUS)
 
 
-def build_parser(commands: Sequence[str]) -> Parser:
-    """The parser of the whole command line, from the modules in `rankwise.cli`."""
+def build_parser(commands: Sequence[str], only: str | None = None) -> Parser:
+    """The parser of the whole command line, from the modules in `rankwise.cli`.
+
+    Args:
+        commands: Their names.
+        only: The one that is typed: of the others nothing but the name is known then.
+    """
     parser = Parser(
         prog="rankwise",
         description=_lines((rankwise.__doc__ or "").partition("\n")[0]),
@@ -80,6 +85,9 @@ def build_parser(commands: Sequence[str]) -> Parser:
     parser.add_argument("--version", action=PrintVersion, help="show the version and what it was built of")
     verbs = parser.add_subparsers(metavar="COMMAND", dest="verb", title="commands")
     for name in commands:
+        if only not in (None, name):
+            verbs.add_parser(name)
+            continue
         module = importlib.import_module(f"rankwise.cli.{name}")
         command = verbs.add_parser(name, description=_lines(_sentence(module.HELP)), help=module.HELP)
         module.add_arguments(command)

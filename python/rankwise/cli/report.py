@@ -24,6 +24,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of this command."""
     from rankwise.cli import report_compare, report_watch
     from rankwise.cli.parsing import add_json, add_output, size_bytes
+    from rankwise.report import IN_HTML_ONLY, SECTIONS
+
+    sections = tuple(name for name in SECTIONS if name not in IN_HTML_ONLY)
 
     parser.add_argument(
         "recordings",
@@ -60,8 +63,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--section",
-        choices=("use",),
-        help="print only this section, with all its tables; use: by rank, core, interrupt, queue and interface",
+        choices=sections,
+        metavar="NAME",
+        help=f"print only this section, with all that it has: {', '.join(sections)}; `-v` prints all of them",
     )
     parser.add_argument(
         "--check",
@@ -153,9 +157,11 @@ def run(args: argparse.Namespace) -> int:
         from rankwise.report.text import render
 
         if wants_colour(sys.stdout, args.color):
-            terminal.rendered(render(report_page.printable_data(report), True, args.section))
+            terminal.rendered(
+                render(report_page.printable_data(report), True, args.section, bool(args.verbose))
+            )
         else:
-            terminal.result(render(report, section=args.section))
+            terminal.result(render(report, False, args.section, bool(args.verbose)))
     if path:
         from rankwise.report.html import render as render_page
 

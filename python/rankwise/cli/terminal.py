@@ -37,6 +37,22 @@ def shown(text: str) -> str:
     return "".join(f"\033[{part}m" if at % 2 else printable(part) for at, part in enumerate(parts))
 
 
+# What else the views draw with, in ASCII.
+_ASCII = str.maketrans(
+    {"█": "#", "▓": "%", "▒": "+", "░": ":", "─": "-", "·": ".", "…": "~", "×": "x", "≥": ">", "±": "~"}
+)
+
+
+def encodable(text: str, stream: TextIO) -> str:
+    """Text as this stream can take it: where it takes only ASCII, or another few characters, without others."""
+    encoding = getattr(stream, "encoding", None) or "utf-8"
+    try:
+        text.encode(encoding)
+    except UnicodeEncodeError:
+        return text.translate(_ASCII).encode(encoding, "backslashreplace").decode(encoding)
+    return text
+
+
 def for_shell(text: str) -> str:
     """What `$(...)` takes, byte for byte; on a terminal without control characters."""
     return printable(text) if sys.stdout.isatty() else text
@@ -89,11 +105,11 @@ class Terminal:
 
     def result(self, text: str) -> None:
         """A line (or several) of the result, on stdout."""
-        print(shown(text))
+        print(encodable(shown(text), sys.stdout))
 
     def rendered(self, text: str) -> None:
         """The same of text in which control characters were made printable before it was coloured."""
-        print(text)
+        print(encodable(text, sys.stdout))
 
     def json(self, document: dict[str, Any]) -> None:
         """The result as one JSON object on stdout; its first key is `schema`."""

@@ -13,6 +13,8 @@ from rankwise.report.words import percent
 _CORE_WAITING = 0.01
 _LEAST_LOSS = 0.01
 _MOST_LOSSES = 6
+_LOW = 0.8
+PRODUCT = "parallel = load balance × serialisation × transfer; 1 is best"
 
 
 @dataclass(frozen=True)
@@ -52,6 +54,11 @@ def factors(found: Efficiency) -> list[Factor]:
         ),
         Factor("transfer", found.transfer, 2, "Run time on an ideal network, of the run time."),
     ]
+
+
+def is_low(factor: Factor) -> bool:
+    """Whether it is worth mending."""
+    return factor.value is not None and factor.value < _LOW
 
 
 def sentences(found: Efficiency) -> list[str]:

@@ -81,6 +81,21 @@ def headline(report: ReportData) -> str:
     return f"{program.name} on {ranks}, {seconds_text(program.elapsed_s)}{ended}{inside}"
 
 
+def first_line(report: ReportData) -> str:
+    """`lmp: 16 ranks, 4 nodes, 12.3 s`."""
+    program = report.program
+    parts = [counted(program.world_size, "rank")]
+    if program.hosts:
+        parts.append(counted(len(program.hosts), "node"))
+    return f"{program.name}: {', '.join([*parts, seconds_text(program.elapsed_s)])}"
+
+
+def complete_text(report: ReportData) -> str:
+    """Of a recording that lacks nothing; of one that was generated, what it is."""
+    text = "complete: nothing that MPI calls show is missing"
+    return f"{text}; {circumstances(report)}" if report.program.generated else text
+
+
 def not_recorded(report: ReportData) -> list[str]:
     """What is missing, and why; not once more what the line of how it ended says."""
     ended = report.program.ending is not None

@@ -17,7 +17,18 @@ from markupsafe import Markup, escape
 
 from rankwise.findings.finding import Finding
 from rankwise.quantities import bytes_text, count_text, counted, seconds_text
-from rankwise.report import efficiency_words, finding_words, time_words, tuning, use_words, words
+from rankwise.report import (
+    FIRST,
+    FIRST_FINDINGS,
+    SECTIONS,
+    communication_words,
+    efficiency_words,
+    finding_words,
+    time_words,
+    tuning,
+    use_words,
+    words,
+)
 from rankwise.report.data import ReportData
 from rankwise.report.hosts import short_names
 from rankwise.report.html import call_tree, communication, distribution, look, over_time, predicted, stack
@@ -34,26 +45,6 @@ _SHOWN_IN = {
     "map": ("shared-core", "interrupt-core", "bound-otherwise"),
 }
 _SCRIPTS = ("page.js", "matrix.js", "map.js", "charts.js")
-_SECTIONS = {
-    "fix": "What to fix",
-    "efficiency": "Efficiency",
-    "time": "Time",
-    "map": "Map",
-    "placements": "Placements",
-    "predicted": "Predicted timeline",
-    "distribution": "Distribution",
-    "matrix": "Matrix",
-    "waiting": "Waiting",
-    "ranks": "Ranks",
-    "calls": "Calls",
-    "collectives": "Collectives",
-    "call-sites": "Call sites",
-    "sizes": "Sizes",
-    "phases": "Phases",
-    "network": "Network",
-    "use": "Use",
-    "context": "Context",
-}
 
 
 def environment() -> jinja2.Environment:
@@ -83,6 +74,7 @@ def render(report: ReportData) -> str:
     given: dict[str, Any] = {
         "report": report,
         "most_rows": _MOST_ROWS,
+        "first_findings": FIRST_FINDINGS,
         "host_names": short_names(report.program.hosts),
         "shown_in": _shown_in,
         "time": stack.time_bars(report),
@@ -98,9 +90,9 @@ def render(report: ReportData) -> str:
         "predicted_timeline_legend": predicted.timeline_legend(),
         "groups": report.matrix.ranks_per_group,
         "use": report.use,
-        "talk": communication,
+        "talk": communication_words,
         "tree": call_tree.call_tree(report, _MOST_ROWS),
-        "size_rows": communication.size_rows(report),
+        "size_rows": communication_words.size_rows(report),
         "size_legend": communication.channels(report),
         "state_legend": communication.state_legend(report),
         "look": {
@@ -115,7 +107,7 @@ def render(report: ReportData) -> str:
         },
     }
     sections = templates.get_template("sections.html.jinja").render(given)
-    there = {name: title for name, title in _SECTIONS.items() if name in _FIRST or f'id="{name}"' in sections}
+    there = {name: title for name, title in SECTIONS.items() if name in _ALWAYS or f'id="{name}"' in sections}
     return templates.get_template("page.html.jinja").render(
         given,
         sections=Markup(sections),
@@ -199,7 +191,7 @@ def short(content: Any) -> Any:
     return [short(each) for each in content] if isinstance(content, list) else content
 
 
-_FIRST = ("fix", "efficiency", "time", "map", "context")
+_ALWAYS = (*FIRST, "context")
 
 
 def _shown_in(finding: Finding) -> str:

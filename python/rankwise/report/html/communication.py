@@ -1,16 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Words and colours of message sizes, of who waits for whom, of phases and of iterations."""
+"""Colours of message sizes and of phases."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from rankwise.machine.channels import LITERATURE_NAMES, UNBOUND
-from rankwise.quantities import bytes_text, count_text, counted, rounded, seconds_text
-from rankwise.report.data import WITH_TRACE, ReportData
+from rankwise.report.communication_words import channel_names
+from rankwise.report.data import ReportData
 from rankwise.report.html.look import BLUE, GREEN, GREY, ORANGE, PINK, SKY
 from rankwise.report.html.stack import COLOURS
-from rankwise.report.words import percent, size_text
+from rankwise.report.words import size_text
 
 _CHANNELS = {"package": BLUE, "node": ORANGE, "network": PINK, "unbound": GREY, "all": BLUE}
 _CACHES = (SKY, GREEN)
@@ -25,12 +24,11 @@ _STATES = {
 def channels(report: ReportData) -> list[tuple[str, str]]:
     """Name and colour of each channel of the message sizes."""
     found, caches = [], 0
-    for channel in report.sizes.channels:
+    for channel, name in zip(report.sizes.channels, channel_names(report), strict=True):
         if channel in _CHANNELS:
-            name = LITERATURE_NAMES.get(channel, "not known" if channel == UNBOUND else "all messages")
             found.append((name, _CHANNELS[channel]))
         else:
-            found.append((f"sharing {channel}", _CACHES[caches % len(_CACHES)]))
+            found.append((name, _CACHES[caches % len(_CACHES)]))
             caches += 1
     return found
 
@@ -41,39 +39,6 @@ def size_look(report: ReportData) -> dict[str, Any]:
         "labels": [size_text(size) for size in report.sizes.up_to_bytes],
         "channels": [{"name": name, "colour": colour} for name, colour in channels(report)],
     }
-
-
-def size_rows(report: ReportData) -> list[list[str]]:
-    """Size, channel, messages, bytes, and of those with a time how many and how fast; without what is empty."""
-    sizes, found = report.sizes, []
-    for at, up_to in enumerate(sizes.up_to_bytes):
-        for of, (name, _) in enumerate(channels(report)):
-            if not sizes.messages[of][at]:
-                continue
-            time_s, timed_bytes = sizes.time_s[of][at], sizes.timed_bytes[of][at]
-            rate = f"{bytes_text(timed_bytes / time_s)}/s" if time_s > 0 and timed_bytes else "-"
-            found.append(
-                [
-                    size_text(up_to),
-                    name,
-                    count_text(sizes.messages[of][at]),
-                    bytes_text(sizes.bytes[of][at]),
-                    count_text(sizes.timed[of][at]) if sizes.timed[of][at] else "-",
-                    f"≥ {rate}" if rate != "-" and sizes.together[of][at] else rate,
-                ]
-            )
-    return found
-
-
-def waits_text(report: ReportData) -> str:
-    """How long ranks wait for each other, and for whom most."""
-    waits = report.pair_waits
-    if waits is None or not waits.most_late:
-        return "No rank waited for another one"
-    whole_s = sum(waits.waited_s)
-    late, late_s = waits.most_late[0]
-    most = percent(late_s / whole_s)
-    return f"All ranks together waited {seconds_text(whole_s)} for others, {most} of it for rank {late}"
 
 
 def states(report: ReportData) -> list[dict[str, str]]:
@@ -89,29 +54,3 @@ def states(report: ReportData) -> list[dict[str, str]]:
 def state_legend(report: ReportData) -> list[tuple[str, str]]:
     """Name and colour of each."""
     return [(each["name"], each["colour"]) for each in states(report)]
-
-
-def iterations_text(report: ReportData) -> str:
-    """How many there are, and how long they take."""
-    found = report.over_time.iterations if report.over_time else None
-    if found is None:
-        return (
-            "No iterations were found: no calls of the first, the middle or the last rank repeat in one way"
-        )
-    longest = max(range(len(found.most_s)), key=lambda at: found.most_s[at])
-    counts = [
-        round((end - begin) / mean) if mean else 1
-        for begin, end, mean in zip(found.begin_s, found.end_s, found.mean_s, strict=True)
-    ]
-    mean_s = sum(mean * count for mean, count in zip(found.mean_s, counts, strict=True)) / max(sum(counts), 1)
-    times = (mean_s, found.most_s[longest], found.begin_s[longest])
-    mean, highest, when = (seconds_text(each) for each in times)
-    return (
-        f"{rounded(found.count, 'iteration')} of {counted(found.calls, 'MPI call')} on rank {found.rank}, each from "
-        f"one {found.anchor} to the next: {mean} in the mean, at most {highest}, {when} after the run began"
-    )
-
-
-def no_trace_text(report: ReportData) -> str:
-    """Why nothing is known that an exact trace tells."""
-    return (report.waiting.why_not if report.waiting else None) or WITH_TRACE

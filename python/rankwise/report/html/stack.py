@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from rankwise.quantities import seconds_text
-from rankwise.report import time_words
+from rankwise.report import FIRST_RANKS, time_words
 from rankwise.report.data import ReportData
 from rankwise.report.html.look import BLUE, GREEN, GREY, ORANGE, PINK, SKY
 from rankwise.report.words import percent
@@ -19,7 +19,6 @@ COLOURS = {
     "other_mpi": SKY,
     "unattributed": GREY,
 }
-_WORST = 5
 
 
 @dataclass(frozen=True)
@@ -79,7 +78,7 @@ def time_bars(report: ReportData) -> Time | None:
             pieces([part.seconds[at] for part in parts], whole[at], False),
             whole[at],
         )
-        for at in time_words.worst(report, min(_WORST, len(whole) - 1))
+        for at in time_words.worst(report, min(FIRST_RANKS, len(whole) - 1))
     ]
     return Time(
         pieces([part.mean_s for part in parts], mean_s, True), mean_s, worst, time_words.note(report.time)

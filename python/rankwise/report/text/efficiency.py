@@ -12,13 +12,26 @@ from rankwise.findings.efficiency import Efficiency
 from rankwise.report import efficiency_words as words
 from rankwise.report.data import ReportData
 from rankwise.report.text.tables import title
+from rankwise.report.use_words import uncapital
 
-_NAME, _BAR = 28, 20
+_NAME, _BAR = 28, 40
+
+
+def first(report: ReportData) -> list[RenderableType]:
+    """Of the run, if its times are known."""
+    if report.efficiency is None:
+        lines = _wrapped(["not known: the recording has no times; record without `--counts`"])
+        return [title("Efficiency"), *lines]
+    return section(report.efficiency)
 
 
 def view(report: ReportData) -> list[RenderableType]:
-    """Of the run, if its times are known."""
-    parts = [] if report.efficiency is None else section(report.efficiency)
+    """The same with what each means, and what transfer is lost to."""
+    parts = first(report)
+    if report.efficiency is not None:
+        parts += _wrapped(
+            [f"{each.name}: {uncapital(each.meaning)}" for each in words.factors(report.efficiency)]
+        )
     if report.transfer_split is not None:
         parts += _wrapped(words.split_sentences(report.transfer_split))
     return parts
@@ -26,14 +39,21 @@ def view(report: ReportData) -> list[RenderableType]:
 
 def section(found: Efficiency) -> list[RenderableType]:
     """A line for each factor, those of which it is the product below it."""
-    parts: list[RenderableType] = [title("Efficiency")]
+    parts: list[RenderableType] = [title("Efficiency"), *_wrapped([words.PRODUCT])]
     for factor in words.factors(found):
         name = "  " * factor.depth + factor.name
-        bar = "#" * round(_BAR * min(factor.value or 0.0, 1.0))
         value = "-" if factor.value is None else f"{factor.value:.2f}"
-        parts.append(Text(f"  {name:<{_NAME}}{value:>5}  {bar}".rstrip()))
+        line = Text(f"  {name:<{_NAME}}{value:>5}  ")
+        line.append(
+            "█" * round(_BAR * min(factor.value or 0.0, 1.0)), "yellow" if words.is_low(factor) else "blue"
+        )
+        parts.append(line)
     return parts + _wrapped(words.sentences(found))
 
 
 def _wrapped(lines: list[str]) -> list[RenderableType]:
-    return [Text(f"  {each}") for line in lines for each in textwrap.wrap(line, 76)]
+    return [
+        Text(each)
+        for line in lines
+        for each in textwrap.wrap(line, 79, initial_indent="  ", subsequent_indent="    ")
+    ]

@@ -9,25 +9,40 @@ import textwrap
 from rich.console import RenderableType
 from rich.text import Text
 
+from rankwise.quantities import counted
+from rankwise.report import FIRST_FINDINGS
 from rankwise.report import finding_words as words
 from rankwise.report.data import ReportData
 from rankwise.report.text.tables import title
 
-_MOST = 5
 _WIDTH = 79
 
 
-def view(report: ReportData) -> list[RenderableType]:
-    """The first few; HTML and JSON have all."""
+def first(report: ReportData) -> list[RenderableType]:
+    """Those that cost most: each with what to do and a command."""
+    found = report.findings
     parts: list[RenderableType] = [title("What to fix")]
-    for at, finding in enumerate(report.findings[:_MOST], 1):
+    for at, finding in enumerate(found[:FIRST_FINDINGS], 1):
+        parts += _wrapped(words.headline(report, finding), f"  {at}. ")
+        parts += _wrapped(f"do: {finding.do}", "     ")
+        parts += _command(finding.command or f"rankwise explain {finding.name}")
+    if not found:
+        parts += _wrapped("nothing to fix was found", "  ")
+    more = [f"{len(found) - FIRST_FINDINGS} more, which cost less"] if len(found) > FIRST_FINDINGS else []
+    if report.not_looked_for:
+        more.append(f"{counted(len(report.not_looked_for), 'kind')} of findings not looked for")
+    return parts + (_wrapped(f"{', '.join(more)}: `--section fix`", "  ") if more else [])
+
+
+def view(report: ReportData) -> list[RenderableType]:
+    """All of them with evidence, and what was not looked for."""
+    parts: list[RenderableType] = [title("What to fix")]
+    for at, finding in enumerate(report.findings, 1):
         parts += _wrapped(words.headline(report, finding), f"  {at}. ")
         for line in words.details(finding):
             parts += _wrapped(line, "     ")
         if finding.command:
             parts += _command(finding.command)
-    if len(report.findings) > _MOST:
-        parts += _wrapped(f"and {len(report.findings) - _MOST} more, all in the HTML report", "  ")
     for line in words.closing(report):
         parts += _wrapped(line, "  ")
     return parts

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The first screen: what ran, how long, what is missing."""
+"""Above all: what ran, how long, how it ended, what is missing."""
 
 from __future__ import annotations
 
@@ -12,34 +12,30 @@ from rankwise.report import words
 from rankwise.report.data import ReportData
 from rankwise.report.text.tables import title
 
-_LABEL = 17
-_MOST_GAPS = 6
+_MOST_GAPS = 3
+_WIDTH = 79
 
 
 def view(report: ReportData) -> list[RenderableType]:
-    """Headline, command, circumstances, recording cost, gaps and notes."""
-    parts: list[RenderableType] = [title(words.headline(report))]
-    if report.program.command:
-        parts.append(Text(words.command_text(report), no_wrap=True, overflow="ellipsis"))
-    parts += [Text(words.circumstances(report)), Text("")]
-    parts += _labelled("sent", [words.messages_and_bytes(report)])
-    parts += _labelled("recording cost", [words.recording_cost(report)])
-    if report.program.ending:
-        parts += _labelled("ended", [report.program.ending.text], warn=True)
-    missing = words.not_recorded(report)
-    if len(missing) > _MOST_GAPS:
-        missing = [*missing[:_MOST_GAPS], f"and {len(missing) - _MOST_GAPS} more, all in the HTML report"]
-    parts += _labelled("not recorded", missing or ["nothing that MPI calls show is missing"], bool(missing))
-    parts += _labelled("note", report.notes)
+    """The program, and whether the recording is complete."""
+    ending, missing = report.program.ending, words.not_recorded(report)
+    line = words.first_line(report) + (f"; {ending.brief}" if ending else "")
+    parts: list[RenderableType] = [title(each) for each in textwrap.wrap(line, _WIDTH)]
+    if ending:
+        parts += _lines([f"Ended before MPI_Finalize: {ending.text}"], "  ")
+    if missing:
+        parts += _lines(["Not in this recording:"], "  ")
+        parts += _lines(missing[:_MOST_GAPS], "    ")
+        if more := len(missing) - _MOST_GAPS:
+            parts += _lines([f"{more} more: `--section context`"] if more > 0 else [], "    ")
+    elif not ending:
+        parts += _lines([words.complete_text(report)], "  ", "dim")
     return parts
 
 
-def _labelled(label: str, lines: list[str], warn: bool = False) -> list[RenderableType]:
-    found: list[RenderableType] = []
-    for at, line in enumerate(lines):
-        wrapped = textwrap.wrap(line, 79 - _LABEL, break_long_words=True) or [""]
-        for piece in range(len(wrapped)):
-            head = label if at == piece == 0 else ""
-            text = Text(f"  {head:<{_LABEL - 2}}", style="yellow" if warn else "dim")
-            found.append(text.append(wrapped[piece], style="default not dim"))
-    return found
+def _lines(sentences: list[str], indent: str, style: str = "yellow") -> list[RenderableType]:
+    return [
+        Text(line, style=style)
+        for each in sentences
+        for line in textwrap.wrap(each, _WIDTH, initial_indent=indent, subsequent_indent=indent + "  ")
+    ]

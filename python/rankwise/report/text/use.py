@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the ranks used of their nodes: what stands out and what is absent; in whole, all tables as well."""
+"""What the ranks used of their nodes."""
 
 from __future__ import annotations
 
@@ -19,33 +19,15 @@ from rankwise.report.text.columns import columns
 from rankwise.report.text.tables import title
 from rankwise.report.use_data import Use
 
-# Rows of a table, and absent sources where the tables are not shown.
-_SHOWN, _ABSENT = 32, 4
+# Rows of a table.
+_SHOWN = 32
 _LONG = 60  # a list of numbers that is longer is shown by how many it has
 _DIGITS = "·123456789"
 _Row = TypeVar("_Row")
 
 
 def view(report: ReportData) -> list[RenderableType]:
-    """What stands out, over time, and what is absent."""
-    use = report.use
-    stands_out = use.notable or ([words.nothing_notable(use)] if use.ranks.rank else [])
-    absent = words.absent_sources(use, report.program.hosts)
-    more = len(absent) - _ABSENT
-    below = [f"absent: {more} more"] if more > 0 else []
-    if use.ranks.rank or use.cores:
-        below.append("by rank, core, interrupt and interface: `rankwise report --section use`")
-    return [
-        title("What the ranks used"),
-        *_lines(stands_out),
-        *_over_time(use),
-        *_lines(words.idle_interfaces(use, report.program.hosts)),
-        *_lines([*words.sampled_text(use), *absent[:_ABSENT], *below]),
-    ]
-
-
-def whole(report: ReportData) -> list[RenderableType]:
-    """The same with all tables, of many rows the worst."""
+    """What stands out, all tables, of many rows the worst, and what is absent."""
     use = report.use
     stands_out = use.notable or ([words.nothing_notable(use)] if use.ranks.rank else [])
     tables = [_ranks(use), _counters(use), _masks(use), _cores(report), _interrupts(report), _queues(report)]
