@@ -73,7 +73,7 @@ def test_without_matplotlib_it_says_what_to_install(record, tmp_path, capsys, mo
     assert not (tmp_path / "out").exists()
 
 
-def test_each_piece_of_the_timeline_is_what_took_most_of_it():
+def test_each_piece_of_the_timeline_has_the_shares_of_what_was_done_in_it():
     # GIVEN a rank that leaves MPI_Init after 1 s, computes 1 s, sends 2 s, computes 0.4 s and is in a barrier 0.6 s
     of = Calls(
         kind=np.array([kind("MPI_Send"), kind("MPI_Barrier")]),
@@ -81,12 +81,15 @@ def test_each_piece_of_the_timeline_is_what_took_most_of_it():
         end_s=np.array([4.0, 5.0]),
         init_s=1.0,
     )
-    found = timeline.most_of(of, np.arange(8.0))
-    doing = [name for name, _ in timeline.DOING]
+    found = timeline.shares_of(of, np.arange(8.0))
     # THEN, second by second
-    assert [None if at < 0 else doing[at] for at in found] == [
-        None, "computation", "point-to-point", "point-to-point", "collectives", None, None,
-    ]  # fmt: skip
+    names = [name for name, _ in timeline.DOING]
+    computes, sends, collects = (
+        found[:, names.index(n)] for n in ("computation", "point-to-point", "collectives")
+    )
+    assert computes.tolist() == pytest.approx([0, 1, 0, 0, 0.4, 0, 0])
+    assert sends.tolist() == pytest.approx([0, 0, 1, 1, 0, 0, 0])
+    assert collects.tolist() == pytest.approx([0, 0, 0, 0, 0.6, 0, 0])
 
 
 @pytest.mark.parametrize("ranks", [1, 300])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What each rank did most, piece by piece of the recorded run, as one raster."""
+"""What each rank did, piece by piece of the recorded run, as one raster."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def draw(report: ReportData, recording: Recording) -> Figure:
     Raises:
         RankwiseError: No exact trace of the whole run, or one without calls.
     """
-    from matplotlib.colors import ListedColormap
+    from matplotlib.colors import to_rgb
     from matplotlib.patches import Patch
 
     ranks = calls(recording.timeline())
@@ -43,20 +43,20 @@ def draw(report: ReportData, recording: Recording) -> Figure:
     if end_s <= 0:
         raise RankwiseError("there are no calls in the trace")
     edges = np.linspace(0, end_s, _PIECES + 1)
-    rows = np.stack([most_of(of, edges) for of in ranks])
+    shares = np.stack([shares_of(of, edges) for of in ranks])
+    colours = np.array([to_rgb(colour) for _, colour in DOING])
+    # What several things share has a colour between theirs; before and after a rank's calls nothing is drawn.
+    raster = np.concatenate([shares @ colours, shares.sum(axis=2, keepdims=True)], axis=2)
     drawing = new(min(2.0 + 0.08 * len(ranks), 7.0))
     axes = drawing.subplots()
     axes.imshow(
-        np.ma.masked_equal(rows, -1),
-        cmap=ListedColormap([colour for _, colour in DOING]),
-        vmin=-0.5,
-        vmax=len(DOING) - 0.5,
+        np.clip(raster, 0, 1),
         extent=(0, end_s, len(ranks) - 0.5, -0.5),
         aspect="auto",
         interpolation="nearest",
     )
     axes.set(xlabel="time after MPI_Init (s)", ylabel="rank")
-    title(axes, f"{report.program.name}: what each rank did most")
+    title(axes, f"{report.program.name}: what each rank did")
     drawing.legend(
         handles=[Patch(color=colour, label=name) for name, colour in DOING],
         loc="outside lower center",
@@ -66,23 +66,23 @@ def draw(report: ReportData, recording: Recording) -> Figure:
     return drawing
 
 
-def most_of(of: Calls, edges: np.ndarray) -> np.ndarray:
-    """In each piece of time what took most of it, an index of `DOING`; -1 before the first and after the last call."""
+def shares_of(of: Calls, edges: np.ndarray) -> np.ndarray:
+    """By piece of time the share of each of `DOING`; nothing before MPI_Init ended, and after the last call."""
     doing = _kinds()[of.kind]
-    found = np.zeros((len(DOING), len(edges) - 1))
+    spent_s = np.zeros((len(edges) - 1, len(DOING)))
     for at in range(1, len(DOING)):
         mine = doing == at
         begin_s, end_s = of.begin_s[mine], of.end_s[mine]
         if len(begin_s):
             # Time spent until each edge: calls of a rank do not overlap.
-            times = np.column_stack([begin_s, end_s]).reshape(-1)
-            spent = np.concatenate([[0.0], np.repeat(np.cumsum(end_s - begin_s), 2)[:-1]])
-            found[at] = np.diff(np.interp(edges, times, spent, left=0.0, right=float(spent[-1])))
-    found[0] = np.diff(edges) - found.sum(axis=0)
-    most: np.ndarray = found.argmax(axis=0)
-    known = len(of.end_s) > 0
-    most[(edges[1:] <= of.init_s) | (edges[:-1] >= (of.end_s[-1] if known else -1.0))] = -1
-    return most
+            times_s = np.column_stack([begin_s, end_s]).reshape(-1)
+            until_s = np.concatenate([[0.0], np.repeat(np.cumsum(end_s - begin_s), 2)[:-1]])
+            spent_s[:, at] = np.diff(np.interp(edges, times_s, until_s, left=0.0, right=float(until_s[-1])))
+    spent_s[:, 0] = np.maximum(np.diff(edges) - spent_s.sum(axis=1), 0.0)
+    last_s = of.end_s[-1] if len(of.end_s) else of.init_s
+    spent_s[(edges[1:] <= of.init_s) | (edges[:-1] >= last_s)] = 0.0
+    shares: np.ndarray = spent_s / np.diff(edges)[:, None]
+    return shares
 
 
 def _kinds() -> np.ndarray:
