@@ -16,6 +16,17 @@ using Seconds = double; ///< moments are of CLOCK_MONOTONIC
 inline constexpr std::size_t most_pus = 8192; ///< of a node, as Linux has (CONFIG_NR_CPUS_RANGE_END)
 using PuSet = std::bitset<most_pus>;          ///< OS numbers of processing units
 
+/// @return the first unit of a set that is `pu` or above; `most_pus` if there is none
+inline std::size_t pu_from(const PuSet &set, std::size_t pu) {
+#ifdef __GLIBCXX__ // it looks at whole words
+    return pu == 0 ? set._Find_first() : set._Find_next(pu - 1);
+#else
+    while (pu < most_pus && !set[pu])
+        ++pu;
+    return pu;
+#endif
+}
+
 /// @brief A processing unit and what it is part of. Numbers of parts are unique on the node; -1 where hwloc
 /// knows of none.
 struct Pu {

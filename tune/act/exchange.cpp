@@ -5,12 +5,12 @@ namespace rankwise::tune {
 namespace {
 
 void put(const PuSet &mask, const PuSet &from, const PuSet &to, PuSet &result) {
-    auto target = to._Find_first();
-    for (auto pu = from._Find_first(); pu < most_pus && target < most_pus; pu = from._Find_next(pu)) {
+    auto target = pu_from(to, 0);
+    for (auto pu = pu_from(from, 0); pu < most_pus && target < most_pus; pu = pu_from(from, pu + 1)) {
         if (mask[pu]) {
             result.set(target);
         }
-        target = to._Find_next(target);
+        target = pu_from(to, target + 1);
     }
 }
 

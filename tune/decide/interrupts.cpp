@@ -27,7 +27,7 @@ std::vector<Line> lines_of(const Observation &observation, const Problem &proble
     std::vector<Line> lines;
     for (std::size_t rank = 0; rank < problem.current.size(); ++rank) {
         const PuSet &units = problem.slots[static_cast<std::size_t>(problem.current[rank])];
-        for (std::size_t at = units._Find_first(); at < most_pus; at = units._Find_next(at)) {
+        for (std::size_t at = pu_from(units, 0); at < most_pus; at = pu_from(units, at + 1)) {
             const auto unit = static_cast<std::int32_t>(at);
             const auto load = observation.pus.find(unit);
             if (load == observation.pus.end() || load->second.line < 0 || left.contains(load->second.line))

@@ -83,7 +83,7 @@ Binding binding_of(const std::vector<RankLoad> &ranks, const PuSet &usable) {
         binding.any |= mask != usable;
         binding.none |= count == 0;
         binding.equal &= count == width;
-        const auto [set, is_new] = sets.try_emplace(mask._Find_first(), mask);
+        const auto [set, is_new] = sets.try_emplace(pu_from(mask, 0), mask);
         binding.shared |= !is_new;
         binding.overlap |= set->second != mask;
         units += is_new ? count : 0;
@@ -111,7 +111,7 @@ void make_hierarchy(Problem &problem, const std::map<std::int32_t, const Pu *> &
         if (std::find(widths.begin(), widths.end(), slot.count()) == widths.end())
             widths.push_back(slot.count());
     for (std::size_t slot = 0; slot < problem.slots.size(); ++slot) {
-        const Pu &pu = *by_number.at(static_cast<std::int32_t>(problem.slots[slot]._Find_first()));
+        const Pu &pu = *by_number.at(static_cast<std::int32_t>(pu_from(problem.slots[slot], 0)));
         // Units of which a level is not known share it with nobody.
         const std::int32_t alone = -2 - static_cast<std::int32_t>(slot);
         for (const std::int32_t part : {0, pu.package, pu.numa, pu.l3, pu.l2, pu.core})
@@ -191,7 +191,7 @@ void make_loads(Problem &problem, const Observation &observation, const Node &no
     bool share_cores = false;
     loads.capability = capabilities(observation, node, problem.slots, problem.busy_threads);
     for (std::size_t slot = 0; slot < problem.slots.size(); ++slot) {
-        const Pu &pu = *by_number.at(static_cast<std::int32_t>(problem.slots[slot]._Find_first()));
+        const Pu &pu = *by_number.at(static_cast<std::int32_t>(pu_from(problem.slots[slot], 0)));
         // Ranks that are bound to one set are each on a core of it.
         const std::int32_t on = problem.shared ? -1 : pu.core;
         loads.core.push_back(on);
@@ -285,7 +285,7 @@ std::vector<double> capabilities(const Observation &observation, const Node &nod
     for (const PuSet &slot : slots) {
         double sum = 0, alone = 0;
         std::set<std::int32_t> cores;
-        for (std::size_t at = slot._Find_first(); at < most_pus; at = slot._Find_next(at)) {
+        for (std::size_t at = pu_from(slot, 0); at < most_pus; at = pu_from(slot, at + 1)) {
             const auto unit = static_cast<std::int32_t>(at);
             const auto core = core_of.find(unit);
             const bool known = core != core_of.end() && core->second >= 0;

@@ -254,7 +254,7 @@ Mapping mapping_of(const Problem &problem, const std::vector<Slot> &slots) {
 
 std::string list_text(const PuSet &pus) {
     std::string text;
-    for (std::size_t pu = pus._Find_first(); pu < most_pus; pu = pus._Find_next(pu))
+    for (std::size_t pu = pu_from(pus, 0); pu < most_pus; pu = pu_from(pus, pu + 1))
         text += (text.empty() ? "" : ",") + std::to_string(pu);
     return text;
 }

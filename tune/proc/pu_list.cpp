@@ -30,7 +30,7 @@ std::optional<PuSet> parse_pu_list(std::string_view text) {
 
 std::string format_pu_list(const PuSet &set) {
     std::string list;
-    for (std::size_t pu = set._Find_first(); pu < most_pus; pu = set._Find_next(pu)) {
+    for (std::size_t pu = pu_from(set, 0); pu < most_pus; pu = pu_from(set, pu + 1)) {
         const std::size_t first = pu;
         while (pu + 1 < most_pus && set[pu + 1]) {
             ++pu;
