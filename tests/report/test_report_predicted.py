@@ -5,6 +5,7 @@ import msgspec
 import numpy as np
 import pytest
 from browser import opened
+from enlarged import enlarged
 from machines import machine
 from raw_writer import FINALIZED, TRACED, Rank, u, write_recording, z
 from saved_topology import save_topology
@@ -32,10 +33,13 @@ TWO = "num_ranks 2\nrank 0 {{\n{}\n}}\nrank 1 {{\n{}\n}}\n"
 
 def over_time(text, pieces, **more):
     """What two ranks on two nodes do in each piece."""
-    where = machine(NETWORK | more)
+    return over_time_of(text, [(0, [0]), (1, [0])], machine(NETWORK | more), pieces)
+
+
+def over_time_of(text, seats, where, pieces=800):
     schedule = _core.schedule.Schedule.read_goal(text, "x.goal")
     topology = topology_of(where, ".")
-    placement = Placement.explicit(topology, [(0, [0]), (1, [0])])
+    placement = Placement.explicit(topology, seats)
     predictor = Predictor.of(Source(schedule), where, topology)
     finish_s = predictor.predict(placement).finish_s
     return timeline(Timeline.of(explain(predictor, placement)), finish_s, pieces)
@@ -74,11 +78,7 @@ def test_many_ranks_share_rows():
     text = "num_ranks 600\n" + "".join(
         f"rank {at} {{\ncalc {1000 if at < 300 else 500}\n}}\n" for at in range(600)
     )
-    where = machine(NETWORK, nodes=300)
-    topology = topology_of(where, ".")
-    placement = Placement.explicit(topology, [(at // 2, [at % 2]) for at in range(600)])
-    predictor = Predictor.of(Source(_core.schedule.Schedule.read_goal(text, "x.goal")), where, topology)
-    found = timeline(Timeline.of(explain(predictor, placement)), predictor.predict(placement).finish_s, 10)
+    found = over_time_of(text, [(at // 2, [at % 2]) for at in range(600)], machine(NETWORK, nodes=300), 10)
     assert (found.ranks_per_row, len(found.rows)) == (3, 200)
     assert found.rows[0] == "c" * 10 and found.rows[199] == "c" * 5 + "." * 5
 
@@ -214,13 +214,24 @@ def test_names_of_placements_stay_text(report, tmp_path):
         assert shown.problems == []
 
 
-def test_the_page_with_timelines_of_many_ranks_is_small(report):
-    letters = np.array(list("cwto"))
-    rows = ["".join(letters[row]) for row in np.random.default_rng(0).integers(0, 4, (256, 800))]
-    drawn = msgspec.structs.replace(report.predicted.placements[0].timeline, rows=rows, ranks_per_row=40)
+def test_the_page_of_many_ranks_with_timelines_is_small(report):
+    # GIVEN rows as many and as long as they become, at random, and a map of another placement
+    letters, chance = np.array(list("cwto")), np.random.default_rng(0)
+    rows = ["".join(letters[row]) for row in chance.integers(0, 4, (128, 120))]
+    drawn = msgspec.structs.replace(report.predicted.placements[0].timeline, rows=rows, ranks_per_row=79)
     placements = [
         msgspec.structs.replace(each, timeline=drawn) if each.timeline else each
         for each in report.predicted.placements
     ]
     predicted = msgspec.structs.replace(report.predicted, placements=placements)
-    assert len(render(msgspec.structs.replace(report, predicted=predicted)).encode()) < 1_000_000
+    many = msgspec.structs.replace(enlarged(report, 10_000), predicted=predicted)
+    ran = many.map.placed[0]
+    placed = [ran, msgspec.structs.replace(ran, name=PLACED)]
+    many = msgspec.structs.replace(many, map=msgspec.structs.replace(many.map, placed=placed))
+    assert len(render(many).encode()) < 2_000_000
+
+
+def test_timelines_of_many_ranks_have_fewer_pieces():
+    text = "num_ranks 256\n" + "".join(f"rank {at} {{\ncalc 1000\n}}\n" for at in range(256))
+    found = over_time_of(text, [(at // 2, [at % 2]) for at in range(256)], machine(NETWORK, nodes=128))
+    assert {len(row) for row in found.rows} == {240} and found.rows[255] == "c" * 240

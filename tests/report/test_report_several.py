@@ -201,6 +201,8 @@ def test_pages_of_many_ranks_are_small(report):
     rows = [msgspec.structs.replace(SERIES.rows[0], ranks=each) for each in (2_500, 5_000, 10_000)]
     runs = [enlarged(report, 2_500), enlarged(report, 5_000), many]
     assert len(render_scaling(msgspec.structs.replace(SERIES, rows=rows), runs).encode()) < 2_000_000
+    recording = Recording.open(report.recording)
+    assert len(render_comparison(compare([recording], [recording]), many, many).encode()) < 2_000_000
 
 
 @pytest.fixture

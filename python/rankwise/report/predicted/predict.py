@@ -24,8 +24,10 @@ MOST_OPERATIONS = 2_000_000
 """Of a program that is replayed some 40 times a placement."""
 
 PLACED = "as placed"
-_MOST_ROWS = 256
-_PIECES = 800
+_MOST_PIECES = 800
+# Rows, and rows x pieces; of more ranks fewer, so that the page fits in 2 MB.
+_FEW_RANKS = 4096
+_OF_FEW, _OF_MANY = (256, 256 * 240), (128, 128 * 120)
 _STATES = "cwto."
 
 
@@ -114,17 +116,19 @@ def _parts_s(prediction: Prediction, happened: Explanation | None) -> dict[str, 
     return {name: part_s for name, part_s in parts.items() if part_s > 0}
 
 
-def timeline(of: Timeline, finish_s: np.ndarray, pieces: int = _PIECES) -> PredictedTimeline:
+def timeline(of: Timeline, finish_s: np.ndarray, pieces: int = _MOST_PIECES) -> PredictedTimeline:
     """What groups of ranks do most in each piece of the time.
 
     Args:
         of: What happened in the replay.
         finish_s: When each rank ends.
-        pieces: How many.
+        pieces: How many, at most.
     """
     ranks, end_s = len(finish_s), float(finish_s.max())
-    per_row = -(-ranks // _MOST_ROWS)
+    most_rows, most_spots = _OF_FEW if ranks <= _FEW_RANKS else _OF_MANY
+    per_row = -(-ranks // most_rows)
     rows = -(-ranks // per_row)
+    pieces = min(pieces, most_spots // rows)
     spent = np.zeros((len(_STATES), rows, pieces))
     scale = pieces / end_s * 1e-12 if end_s > 0 else 0.0
     calc = of.kind == CALC
