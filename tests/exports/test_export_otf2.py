@@ -9,7 +9,7 @@ from collections import Counter
 import mpis
 import pytest
 from raw_writer import u, write_recording, z
-from traced import ranks_of
+from traced import random_program, ranks_of
 
 from rankwise.cli import main
 from rankwise.schedule.source import load
@@ -113,6 +113,22 @@ def test_all_kinds_of_calls_are_read_back(tmp_path):
         if str(getattr(e, "collective_op", "")).endswith("ALLTOALLV")
     }
     assert received == {64}
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_random_programs_are_read_back(tmp_path, seed):
+    path = write_recording(tmp_path / "x.rw", random_program(seed, 4, 40))
+    written, read = messages(load(path)), messages(load(exported(path)))
+    # THEN as many messages go each way, and those from point to point have their sizes; what is received there has its
+    # own size in OTF2, and that of its buffer in a recording
+    ways = [Counter(), Counter()]
+    for way, found in zip(ways, (written, read), strict=True):
+        for (rank, kind, size, peer), count in found.items():
+            if kind == "send":
+                way[rank, peer] += count
+            if kind == "send" and size in (1, 100, 3000):
+                way[rank, peer, size] += count
+    assert ways[0] == ways[1] and ways[0]
 
 
 def test_a_peer_that_is_no_rank_is_refused(tmp_path, capsys):

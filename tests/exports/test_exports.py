@@ -8,7 +8,7 @@ from collections import Counter
 import numpy as np
 import polars as pl
 import pytest
-from raw_writer import FINALIZED, UNTIMED, Rank, write_recording
+from raw_writer import FINALIZED, POLL, SCHED, TRACED, UNTIMED, Rank, u, write_recording, z
 
 from rankwise.cli import main
 from rankwise.exports import matrix_market, metis, perfetto
@@ -117,6 +117,20 @@ def test_perfetto_has_a_track_a_rank_and_an_arrow_a_message(ring, tmp_path):
         for at, call in ((begin, "MPI_Send"), (end, "MPI_Recv")):
             here = [e for e in slices if e["tid"] == at["tid"] and e["ts"] <= at["ts"] < e["ts"] + e["dur"]]
             assert [e["name"] for e in here] == [call]
+
+
+def test_calls_that_asked_in_vain_are_one_slice_and_samples_are_none(tmp_path):
+    rank = Rank(0, 1, flags=FINALIZED | TRACED)
+    rank.event(POLL, 2000, 3000, u(7))
+    rank.event(SCHED, 0, 0, u(5) + u(6))
+    rank.event("MPI_Barrier", 1000, 500, u(0) + z(-1) + u(0) + u(8) + u(0) + u(0) + u(0))
+    assert export(write_recording(tmp_path / "x.rw", [rank]), "perfetto") == 0
+    events = json.loads((tmp_path / "x.perfetto.json").read_text())["traceEvents"]
+    slices = [(e["name"], e["ts"], e["dur"], e["args"]) for e in events if e["ph"] == "X"]
+    assert slices == [
+        ("MPI_Test, MPI_Iprobe in vain", 2.0, 3.0, {"calls": 7}),
+        ("MPI_Barrier", 6.0, 0.5, {"communicator": 0, "bytes": 0}),
+    ]
 
 
 def test_a_long_perfetto_trace_keeps_its_longest_calls(ring, tmp_path):
