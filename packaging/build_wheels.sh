@@ -43,7 +43,9 @@ for language in cc c++; do
     chmod +x "$work/$language.new"
     cmp -s "$work/$language.new" "$work/$language" || mv "$work/$language.new" "$work/$language"
 done
-export CC="$work/cc" CXX="$work/c++"
+# zig's run-time library lacks what __builtin_cpu_supports() asks; GCC's static one has it.
+LDFLAGS=$(gcc -print-libgcc-file-name)
+export CC="$work/cc" CXX="$work/c++" LDFLAGS
 for python in "$@"; do
     venv=$work/$("$python" -c 'import sys; print("python%d.%d" % sys.version_info[:2])')
     "$python" -m venv "$venv"
