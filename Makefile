@@ -16,7 +16,8 @@ $(VENV)/bin/python:
 
 # The package itself, not editable: what users install is what is demonstrated and tested.
 $(VENV)/.installed: $(VENV)/bin/python $(SOURCES) $(shell git ls-files python 2>/dev/null) constraints.txt
-	$(PIP) install --quiet -c constraints.txt .
+	@echo "Building and installing Rankwise: some minutes, once"
+	@$(PIP) install --quiet -c constraints.txt .
 	@touch $@
 
 $(VENV)/.demo: $(VENV)/bin/python constraints.txt

@@ -9,11 +9,13 @@ import shlex
 import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from rankwise.errors import RankwiseError
-from rankwise.launchers.elf import Executable, read_executable
 from rankwise.launchers.line import LaunchLine
+
+if TYPE_CHECKING:
+    from rankwise.launchers.elf import Executable
 
 Flavour = Literal["mpich", "openmpi", "standard_abi"]
 FLAVOURS = ("mpich", "openmpi", "standard_abi")
@@ -92,6 +94,9 @@ def mpi_of(path: str, name: str | None = None) -> MpiOfProgram:
         RankwiseError: It is linked statically, with an MPI whose ABI is not known, or surely uses no MPI.
     """
     name = name or path
+    # Not with the module: whoever only reads launch lines reads no executables.
+    from rankwise.launchers.elf import read_executable
+
     executable = read_executable(path)
     if executable is None:
         return MpiOfProgram(None, None, None, f"`{name}` is a script or interpreter")

@@ -13,12 +13,15 @@ import socket
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rankwise.errors import RankwiseError
-from rankwise.launchers import LaunchLine
 from rankwise.locks import is_held
 from rankwise.record.manifest import FILE_NAME
 from rankwise.whole_files import synchronise
+
+if TYPE_CHECKING:
+    from rankwise.launchers import LaunchLine
 
 # What Rankwise writes into a recording; nothing else is ever removed from one.
 OWN_ENTRIES = (FILE_NAME, "raw", "context.json", "tables", "tune", "lock")
