@@ -13,11 +13,13 @@ from pathlib import Path
 
 import pytest
 
+from rankwise import locks
 from rankwise.errors import RankwiseError
 from rankwise.tune import control, directories
 from rankwise.tune.attached import pages_of
 from rankwise.tune.preload import tune_environment
 
+NOBODY = 1 << 22  # above all numbers of processes
 RANKWISE = Path(sys.executable).parent / "rankwise"
 
 
@@ -113,13 +115,13 @@ def test_a_tuner_is_found_from_a_session_and_from_a_batch_job(places, monkeypatc
 
     # GIVEN tuners of a session and of a batch job, and what one that was killed has left
     enter(not asks_from_session)
-    theirs = directories.new_state(1) / directories.SOCKET
+    theirs = directories.new_state(1)[0] / directories.SOCKET
     theirs.touch()
-    left = directories.new_state(2)
+    left, _ = directories.new_state(NOBODY)
     (left / "lock").touch()
     # WHEN they are looked for from the other one
     enter(asks_from_session)
-    own = directories.new_state(3) / directories.SOCKET
+    own = directories.new_state(os.getppid())[0] / directories.SOCKET
     own.touch()
     # THEN both are found, and what was left is removed
     assert {own, theirs} <= set(control.sockets())
@@ -129,6 +131,59 @@ def test_a_tuner_is_found_from_a_session_and_from_a_batch_job(places, monkeypatc
     (session / "mine").mkdir()
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(session / "mine"))
     assert not {own, theirs} & set(control.sockets())
+
+
+@pytest.fixture
+def recovering(tmp_path, monkeypatch):
+    """A program in place of the tuner that is asked to put back what is left; gets its exit status and what it says."""
+
+    def program(status: int, text: str) -> None:
+        script = tmp_path / "recover"
+        script.write_text(f"#!/bin/sh\nprintf '{text}' >&2\nexit {status}\n")
+        script.chmod(0o755)
+        monkeypatch.setattr(directories, "installed", lambda _: script)
+
+    return program
+
+
+def test_what_cannot_be_put_back_is_said_and_kept(places, recovering):
+    # GIVEN what a killed tuner left, some of which cannot be put back
+    left, _ = directories.new_state(NOBODY)
+    (left / "lock").touch()
+    recovering(1, "error: 2 threads have a wrong mask\\n\\nhint: try again\\n")
+    # WHEN the next one starts THEN it knows, and what is left stays
+    assert directories.new_state(os.getpid())[1] == ["2 threads have a wrong mask"]
+    assert left.exists()
+
+
+def test_directories_without_a_lock_go_with_the_process_that_made_them(places):
+    # GIVEN directories whose tuner never started: of a process that is gone, of one that lives, and of nobody
+    gone, starting = directories.new_state(NOBODY)[0], directories.new_state(os.getppid())[0]
+    other = gone.with_name("notes")
+    other.mkdir()
+    # WHEN the next tuner starts
+    own, problems = directories.new_state(os.getpid())
+    # THEN only the first is removed
+    assert (gone.exists(), starting.exists(), other.exists(), problems) == (False, True, True, [])
+    # AND at its end its own is, with or without a lock
+    assert directories.remove_state(own) == ""
+    assert not own.exists()
+
+
+def test_what_another_tuner_took_meanwhile_is_not_removed(places, recovering, monkeypatch):
+    # GIVEN a directory whose lock another process takes once it was looked through
+    left, _ = directories.new_state(NOBODY)
+    (left / "lock").touch()
+    recovering(0, "")
+    with locks.held(left / "lock") as is_held:
+        assert is_held
+        monkeypatch.setattr(directories, "is_held", lambda _: False)
+        # WHEN it is to be removed THEN it stays
+        assert directories.remove_state(left) == ""
+        assert left.exists()
+    # AND goes when nobody has it
+    assert directories.remove_state(left) == ""
+    assert not left.exists()
 
 
 def test_stop_returns_when_the_tuner_has_ended(tmp_path, monkeypatch):

@@ -93,9 +93,14 @@ def attach(args: argparse.Namespace) -> int:
     what += " or Ctrl-C"
     if args.dry_run:
         what += "; nothing is changed"
-    tuner = tune_processes(
-        args.pid, asked_of(args), args.keep, begun=lambda: None if args.quiet else terminal.note(what)
-    )
+
+    def begun(left: list[str]) -> None:
+        for problem in left:
+            terminal.warning(problem, "tuner-left-masks")
+        if not args.quiet:
+            terminal.note(what)
+
+    tuner = tune_processes(args.pid, asked_of(args), args.keep, begun)
     _print(args, [tuner], lambda: tuner_text(tuner))
     return 1 if tuner.ended_early else 0
 

@@ -18,14 +18,16 @@ from rankwise.tune.session import Asked, Session
 _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
-def tune_processes(pids: Sequence[int], asked: Asked, keep: bool, begun: Callable[[], None]) -> Tuner:
+def tune_processes(
+    pids: Sequence[int], asked: Asked, keep: bool, begun: Callable[[list[str]], None]
+) -> Tuner:
     """Tune until the last process has ended, or until this one is asked to end; returns what was done.
 
     Args:
         pids: Processes.
         asked: How to tune.
         keep: Leave masks as they are at the end.
-        begun: Called once the tuner runs.
+        begun: Called once the tuner runs, with what tuners before could not put back.
 
     Raises:
         RankwiseError: One is no process, or another user's; nothing was started.
@@ -39,7 +41,7 @@ def tune_processes(pids: Sequence[int], asked: Asked, keep: bool, begun: Callabl
         session.abandon()
         raise
     try:
-        begun()
+        begun(session.left)
         wait(session)
         return session.end()
     finally:

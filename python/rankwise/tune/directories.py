@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 
 from rankwise.errors import RankwiseError
-from rankwise.locks import is_held
+from rankwise.locks import held, is_held
 from rankwise.scratch import make_scratch
 from rankwise.tune.installed import TUNER, installed
 
@@ -29,7 +29,7 @@ DAEMON_PAGES = IN_MEMORY / "rankwise"
 _LONGEST_SOCKET_PATH = 107
 
 
-def new_state(pid: int) -> Path:
+def new_state(pid: int) -> tuple[Path, list[str]]:
     """A directory for the tuner that this process starts; `remove_state` removes it.
 
     What tuners that were killed have left, whose guard was killed as well, is put back first.
@@ -37,31 +37,52 @@ def new_state(pid: int) -> Path:
     Args:
         pid: This process.
 
+    Returns:
+        The directory, and of each that was left and could not be put back, a sentence.
+
     Raises:
         RankwiseError: It cannot be made.
     """
     base = user_directory()
-    for place in (base, *other_directories()):
-        for left in place.iterdir():
-            remove_state(left)
-    return own_directory(base / str(pid))
+    left = [path for place in (base, *other_directories()) for path in place.iterdir()]
+    problems = [problem for path in left if (problem := remove_state(path))]
+    return own_directory(base / str(pid)), problems
 
 
-def remove_state(state: Path, patience_s: float = 0.0) -> None:
-    """Remove a directory of a tuner that has ended, after what its journal says was put back.
+def remove_state(state: Path, patience_s: float = 0.0) -> str:
+    """Put back what a tuner that has ended has left, and remove its directory.
 
     Args:
-        state: The directory; one of a tuner that runs, or starts, is left alone.
+        state: The directory, named by the process that made it; one of a tuner that runs is left alone, and
+            that of another process that lives is kept, because its tuner may be about to start.
         patience_s: How long its guard may take to end.
+
+    Returns:
+        What could not be put back, in a sentence; empty if there is nothing.
     """
+    lock = state / "lock"
     until = time.monotonic() + patience_s
-    while is_held(state / "lock") and time.monotonic() < until:
+    while is_held(lock) and time.monotonic() < until:
         time.sleep(0.005)
-    if not (state / "lock").exists() or is_held(state / "lock"):
-        return
-    done = subprocess.run([installed(TUNER), "--recover", state], capture_output=True, check=False)
-    if done.returncode == 0:
-        shutil.rmtree(state, ignore_errors=True)
+    if not state.name.isdecimal() or is_held(lock):
+        return ""
+    if lock.exists():
+        done = subprocess.run(
+            [installed(TUNER), "--recover", state], capture_output=True, check=False, text=True, errors="replace"
+        )  # fmt: skip
+        if done.returncode:
+            return done.stderr.partition("\n")[0].removeprefix("error: ") or f"`{state}` could not be read"
+    if int(state.name) != os.getpid() and _lives(int(state.name)):
+        return ""
+    with held(lock) as is_ours:
+        # Since it was read, another tuner may have been here.
+        if (is_ours or not lock.exists()) and not (state / "journal").exists():
+            shutil.rmtree(state, ignore_errors=True)
+    return ""
+
+
+def _lives(pid: int) -> bool:
+    return Path(f"/proc/{pid}").exists()
 
 
 def user_directory() -> Path:

@@ -50,7 +50,7 @@ class TunedJob:
         """End the tuner. Keeps the events of all hosts with the recording, too.
 
         Returns:
-            What each tuner did, that of this host first; of each other host of which that is not known, a sentence.
+            What each tuner did, that of this host first; of what is not known or not put back, a sentence each.
 
         Raises:
             RankwiseError: Events cannot be read, or the summary cannot be written.
@@ -61,7 +61,7 @@ class TunedJob:
         shared = output or beside
         if shared is None:
             known_with = ["what was done on other hosts is known with `-o NAME.tune` only"]
-            return done, known_with if self.others else []
+            return done, self.session.left + (known_with if self.others else [])
         unknown = node.await_events(shared, self.others)
         done += tuners_of_hosts(shared)
         if output is not None and len(done) > 1:
@@ -71,7 +71,7 @@ class TunedJob:
                 here = file.name == FILE_NAME
                 with contextlib.suppress(FileNotFoundError):
                     shutil.copyfile(file, beside / (f"{socket.gethostname()}.jsonl" if here else file.name))
-        return done, unknown
+        return done, self.session.left + unknown
 
     def abandon(self) -> None:
         """Take back the directories of a job that did not start."""

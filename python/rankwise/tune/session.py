@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 from contextlib import ExitStack
 from dataclasses import dataclass
 
@@ -42,6 +41,7 @@ class Session:
         plan: What it will be told, as far as it is known already.
         output: `NAME.tune`, if it was asked for.
         events: File of its events.
+        left: Of each tuner that was killed before and whose masks could not be put back, a sentence.
 
     Raises:
         RankwiseError: It cannot be tuned so; nothing is left.
@@ -53,7 +53,7 @@ class Session:
             self._claim = claim(asked.output, asked.force) if asked.output is not None else None
             if self._claim is not None:
                 undo.callback(self._claim.take_back)
-            self._state = directories.new_state(os.getpid())
+            self._state, self.left = directories.new_state(os.getpid())
             undo.pop_all()
         self.output = self._claim.path if self._claim is not None else None
         self._kept = self.output or self._state
@@ -91,7 +91,10 @@ class Session:
             RankwiseError: Its events cannot be read, or the summary cannot be written.
         """
         early = self._process.end() if self._process is not None else ""
-        done = tuner_of(read_events(self.events), ended_early=early)
+        events = read_events(self.events)
+        if early and (problem := directories.remove_state(self._state, directories.GUARD_S)):
+            early += f"; {problem}"
+        done = tuner_of(events, ended_early=early)
         if self._claim is not None:
             write_summary(self._claim.path, [done])
             self._claim.settle()
@@ -108,5 +111,3 @@ class Session:
         if self._process is not None:
             self._process.end()
         directories.remove_state(self._state, directories.GUARD_S)
-        if self._process is None:
-            shutil.rmtree(self._state, ignore_errors=True)
