@@ -531,7 +531,10 @@ def test_a_killed_command_leaves_no_changed_mask(spinning, tmp_path, here):
         [RANKWISE, "tune", "--pid", *map(str, spinning)],
         env=os.environ | here, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
     )  # fmt: skip
-    time.sleep(4)
+    until = time.monotonic() + 30
+    while not any(map(is_held, (tmp_path / "run").glob("rankwise/*/lock"))) and time.monotonic() < until:
+        time.sleep(0.05)
+    time.sleep(2)
     # WHEN the command is killed
     job.kill()
     job.wait()
@@ -544,7 +547,7 @@ def test_a_killed_command_leaves_no_changed_mask(spinning, tmp_path, here):
     assert not is_held(state / "lock")
     assert [affinity_of(pid) for pid in spinning] == before
     # AND the next one removes what is left
-    process = subprocess.Popen(["sleep", "2"])
+    process = subprocess.Popen(["sleep", "8"])
     tune(["--pid", process.pid, "--dry-run"], os.environ | here)
     process.wait()
     assert left_over(tmp_path) == []
