@@ -262,7 +262,7 @@ struct Tuner::State {
                 const std::optional<std::uint64_t> ended = iterations_between(*group.watched, own, name);
                 if (ended && *ended < iterations_to_recognise && own.at - group.watched->at < longest_window)
                     continue;
-                recognise(name, group, behaviour_between(*group.watched, own, name, group.capability), now);
+                recognise(name, group, own, now);
                 if (trial)
                     return;
             }
@@ -270,7 +270,8 @@ struct Tuner::State {
         }
     }
 
-    void recognise(const std::string &name, Group &group, const Behaviour &behaviour, Seconds now) {
+    void recognise(const std::string &name, Group &group, const Sample &own, Seconds now) {
+        const Behaviour behaviour = behaviour_between(*group.watched, own, name, group.capability);
         if (now < group.quiet_until || budget < 1 || !stood_back.empty() || !left_of.empty() ||
             behaviour.computation.empty())
             return;
@@ -288,8 +289,11 @@ struct Tuner::State {
             return;
         }
         group.behaviour = behaviour;
-        start({name, change, 0, moved(*group.last, known->mapping), known->rate, known->rate_of},
-              known->mapping);
+        Attempt attempt{name, change, 0, moved(*group.last, known->mapping), known->rate, known->rate_of};
+        if (const Advance without = advance_between(*group.watched, own, name, known->rate_of);
+            without.what == Advance::told)
+            attempt.without = without.rate;
+        start(std::move(attempt), known->mapping);
     }
 
     // --- deciding ---

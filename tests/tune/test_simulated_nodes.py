@@ -314,6 +314,23 @@ def test_each_phase_of_a_program_gets_its_mapping(program):
     assert max(moment % 6 for moment in returns) < 0.5
 
 
+def test_a_mapping_that_was_kept_is_not_taken_again_where_it_is_slower_now(program):
+    # GIVEN two ranks that wait in turn, and a mapping that is known for each of the two phases
+    def phase(which, scale=1):
+        times = [0.004 if rank == which else 0.01 for rank in range(4)]
+        return "compute a " + " ".join(str(scale * time) for time in times)
+
+    phases = [f"at {5 + 6 * i} {phase(i % 2)}" for i in range(16)]
+    # WHEN all computation becomes half, and the interrupts go to the core that the next known mapping gives a busy rank
+    later = [f"at 101 {what}" for what in ("irq 0 0", "irq 1 0.4", phase(0, 0.5))]
+    job = "job a pus 0,1,2,3 compute 0.01,0.01,0.01,0.01\nat 0 irq 0 0.4\nat 1 start a"
+    outcome = simulate(program, "\n".join([QUAD + job, *phases, *later, "until 112\n"]))
+    # THEN it is tried and undone, though faster than when it was kept
+    after = [event["what"] for event in outcome.of("kept", "undone") if event["at_s"] > 101]
+    assert after[0] == "undone"
+    assert "kept" not in after
+
+
 @pytest.mark.parametrize("ranks", [32, 64])
 def test_a_phase_in_which_two_ranks_of_many_differ_has_its_own_mapping(program, ranks):
     # GIVEN two ranks of many that wait in turn, and interrupts on the core of one of them

@@ -23,7 +23,7 @@ constexpr double late = 3;
 constexpr double another_phase = 0.15;
 // ... and standard errors: of a thousand ranks, one exceeds them by chance one time in sixteen.
 constexpr double beyond_noise = 4;
-// Of the rate that a mapping had when it was kept.
+// Of the rate that a mapping had when it was kept, or that there is without it: the rest may be noise.
 constexpr double as_fast_as_then = 0.95;
 
 double mean(const std::vector<double> &values) {
@@ -293,11 +293,18 @@ Seconds Trial::next_part() {
 }
 
 Seconds Trial::confirm() {
-    if (rate() >= as_fast_as_then * *attempt_.expected)
-        return end(Outcome::kept, Event::kept, "as fast as when it was measured");
-    if (!undo("not as fast as when it was measured"))
+    // What is done faster or slower than then, with any mapping, says nothing of this one.
+    const double least = as_fast_as_then * attempt_.without.value_or(0);
+    const bool as_then = rate() >= as_fast_as_then * *attempt_.expected;
+    const bool faster = attempt_.without && rate() > *attempt_.without;
+    if (rate() >= least && (as_then || faster))
+        return end(Outcome::kept, Event::kept,
+                   as_then ? "as fast as when it was measured" : "faster than without it");
+    const char *const why = as_then ? "slower than without it" : "not as fast as when it was measured";
+    if (!undo(why))
         return due_;
-    return end(Outcome::undone, Event::undone, "not as fast as when it was measured");
+    // The window without it may have had the end of a faster phase in it.
+    return end(as_then ? Outcome::nothing_learned : Outcome::undone, Event::undone, why);
 }
 
 /// Whether a rank computes for another part of its time at the end than at the beginning.

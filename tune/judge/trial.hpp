@@ -23,6 +23,7 @@ struct Attempt {
         expected; ///< the rate that it had when it was kept before: then it is only confirmed
     std::optional<RateOf> rate_of; ///< of `expected`
     int undone = 0;                ///< attempts since the last that was kept
+    std::optional<double> without; ///< the rate that was seen last, of an attempt with `expected`
 };
 
 /// @brief Windows without a change, with it, and without it again: does the job get on faster with it?
