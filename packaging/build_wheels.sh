@@ -55,7 +55,7 @@ for python in "$@"; do
 done
 for wheel in "$work/plain"/*.whl; do
     # It fails where a library or a symbol is needed that such a Linux does not have.
-    "$tools/auditwheel" repair --plat "manylinux_${glibc/./_}_$machine" -w "$directory" "$wheel"
+    PATH=$tools:$PATH "$tools/auditwheel" repair --plat "manylinux_${glibc/./_}_$machine" -w "$directory" "$wheel"
 done
 for wheel in "$directory"/*-abi3-*.whl; do
     [ ! -e "$wheel" ] || "$tools/abi3audit" --strict "$wheel"
