@@ -347,6 +347,10 @@ Seconds Trial::judge() {
                    "its gain may be chance, after " + std::to_string(attempt_.undone) + " that were undone");
     if (gain_->low <= 0)
         return end(Outcome::undone, Event::undone, "its gain is not above zero at 95 %");
+    // Who came in the last windows was not looked for.
+    if (const std::string who = other_movers(system_.sample(false), policy_, attempt_.group, attempt_.change);
+        !who.empty())
+        return end(Outcome::nothing_learned, Event::undone, who + " has begun to move processes or pages");
     if (!apply("it gains"))
         return due_;
     return end(Outcome::kept, Event::kept, "its gain is above zero at 95 %");
