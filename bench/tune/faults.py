@@ -32,6 +32,8 @@ sys.path.insert(0, str(TOP / "tests"))
 
 import tune_driver  # noqa: E402
 
+from tune import restored  # noqa: E402
+
 FAULTS = (
     "tuner killed",
     "tuner and guard killed",
@@ -189,15 +191,26 @@ def _one_round(
         into.ended_s.append(killed - began)
 
 
+def _threads(directory: Path) -> Path:
+    program = directory / "many_threads"
+    source = TOP / "tests/programs/many_threads.c"
+    subprocess.run(["cc", "-D_GNU_SOURCE", "-O1", "-pthread", source, "-o", program], check=True)
+    return program
+
+
+def _splits(ranks: list[int], rounds: int, directory: Path) -> dict[int, restored.Split]:
+    threads, program = _threads(directory), tune_driver.program(tune_driver.FAST)
+    with _foremost():
+        return {count: restored.measure_split(count, rounds, program, threads, directory) for count in ranks}
+
+
 def measure_faults(
     rounds: int, directory: Path, seed: int, outcome: Outcome, until_s: float = float("inf")
 ) -> None:
     """Run rounds of each fault in turn, until a moment of the monotonic clock; `outcome` holds those that ended."""
     dice = random.Random(seed)
     program = tune_driver.program(tune_driver.FAST)
-    threads = directory / "many_threads"
-    source = TOP / "tests/programs/many_threads.c"
-    subprocess.run(["cc", "-D_GNU_SOURCE", "-O1", "-pthread", source, "-o", threads], check=True)
+    threads = _threads(directory)
     folder = directory / "faults"
     folder.mkdir(exist_ok=True)
     ranks = Ranks(threads)
@@ -254,6 +267,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options."""
     parser.add_argument("--rounds", type=int, default=1000, help="of all faults together (default: 1000)")
     parser.add_argument("--seed", type=int, default=31, help="of the moments (default: 31)")
+    parser.add_argument(
+        "--ranks", type=int, nargs="+", default=[], metavar="N",
+        help="instead, kill the tuner of so many ranks each, and say what the time goes to",
+    )  # fmt: skip
     parser.add_argument("launcher", nargs="*", help=argparse.SUPPRESS)
 
 
@@ -263,6 +280,9 @@ def run(args: argparse.Namespace) -> int:
         raise RankwiseError("the faults need processing units 0 and 1", "run it on a machine that has both")
     # As `rankwise tune` has its state: in memory.
     with scratch("tune-faults", "/dev/shm" if Path("/dev/shm").is_dir() else None) as directory:
+        if args.ranks:
+            sys.stdout.write(restored.text(_splits(args.ranks, args.rounds, directory)))
+            return 0
         outcome = Outcome()
         measure_faults(args.rounds, directory, args.seed, outcome)
     sys.stdout.write(text(outcome))

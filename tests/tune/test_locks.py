@@ -30,6 +30,15 @@ def guard_of(driver) -> int:
         return int(file.read().split()[0])
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="an ordinary user's guard may not come before ranks")
+def test_the_guard_comes_before_ranks_that_compute_and_the_tuner_does_not(start, driving):
+    # GIVEN a tuner WHEN it has a guard
+    driver = driving(start(0))
+    # THEN the guard alone has a real-time policy
+    assert os.sched_getscheduler(guard_of(driver)) == os.SCHED_RR
+    assert os.sched_getscheduler(driver.process.pid) == os.SCHED_OTHER
+
+
 @pytest.fixture
 def two_tuners(start, driving):
     """Two ranks, the tuner that has moved them, and another that was given them as well."""

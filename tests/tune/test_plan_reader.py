@@ -58,6 +58,17 @@ def test_what_is_wrong_is_named_with_its_line(driver_program, tmp_path, line, pr
     assert read(driver_program, tmp_path / "plan", GOOD + line) == f"error: line 19 of `plan`: {problem}"
 
 
+@pytest.mark.parametrize(("low", "high"), [("end_below", "begin_above"), ("first_pause", "longest_pause")])
+def test_thresholds_the_wrong_way_round_are_refused(driver_program, tmp_path, low, high):
+    # GIVEN two limits, equal and then the wrong way round, in whichever order they are written
+    equal = GOOD + f"policy {low} 0.5\npolicy {high} 0.5\n"
+    turned = GOOD + f"policy {high} 0.5\npolicy {low} 0.6\n"
+    # WHEN the plan is read THEN the first is one, the second is not
+    assert read(driver_program, tmp_path / "plan", equal).startswith("2 2 ")
+    why = read(driver_program, tmp_path / "plan", turned)
+    assert why == f"error: `plan` has a `policy {low}` above its `{high}`"
+
+
 def test_what_is_no_plan_is_refused(driver_program, tmp_path):
     assert "is no plan" in read(driver_program, tmp_path / "plan", "act 1\n")
     assert "has no `state`" in read(driver_program, tmp_path / "plan", "rankwise-tune-plan 1\n")

@@ -165,10 +165,10 @@ bool Guard::watch() {
     {
         const Foremost foremost;
         process_ = fork();
-    }
-    if (process_ == 0) {
-        alive_.reset();
-        guard(theirs.number());
+        if (process_ == 0) { // does not leave this block, at whose end priority is given back
+            alive_.reset();
+            guard(theirs.number());
+        }
     }
     theirs.reset();
     return process_ > 0 && is_armed(alive_.number());

@@ -154,6 +154,19 @@ const std::map<std::string_view, Read> &keys() {
     return keys;
 }
 
+void check_order(const Policy &policy, const std::string &name) {
+    const auto refuse = [&](const char *low, const char *high) {
+        throw Error("`" + name + "` has a `policy " + low + "` above its `" + high + "`",
+                    "`rankwise tune` writes this file");
+    };
+    if (policy.end_below > policy.begin_above) {
+        refuse("end_below", "begin_above");
+    }
+    if (policy.first_pause > policy.longest_pause) {
+        refuse("first_pause", "longest_pause");
+    }
+}
+
 } // namespace
 
 Plan parse_plan(std::string_view text, const std::string &name) {
@@ -180,6 +193,7 @@ Plan parse_plan(std::string_view text, const std::string &name) {
     if (plan.state.empty()) {
         throw Error("`" + name + "` has no `state`", "`rankwise tune` writes this file");
     }
+    check_order(plan.policy, name);
     return plan;
 }
 
