@@ -26,7 +26,7 @@ def run(*words):
 def test_it_prints_the_report_writes_html_and_names_the_next_command(recording, capsys):
     assert run(recording) == 0
     out, err = capsys.readouterr()
-    assert out.startswith("app on 4 ranks")
+    assert out.startswith("app: 4 ranks, 1 node, 1 s\n")
     assert "Wrote" in err and "app.report.html" in err
     assert err.splitlines()[-1].startswith("next: rankwise report ")
     assert (recording.parent / "app.report.html").read_text().startswith("<!DOCTYPE html>")

@@ -222,6 +222,8 @@ def test_it_says_everywhere_that_nothing_ran(tmp_path, capsys):
     assert capsys.readouterr().err == f"Wrote {path}\nnext: rankwise report {path}\n"
     # WHEN it is reported and predicted
     assert rankwise.cli.main(["report", str(path)]) == 0
+    first = capsys.readouterr().out
+    assert rankwise.cli.main(["report", "-v", "-f", str(path)]) == 0
     report = capsys.readouterr().out
     assert rankwise.cli.main(["predict", str(path), "--machine", str(BENSLEY), "--no-losses"]) == 0
     predicted = capsys.readouterr().err
@@ -230,7 +232,7 @@ def test_it_says_everywhere_that_nothing_ran(tmp_path, capsys):
     # THEN each says what it is
     assert compared.count(f"no program ran of `{path}`: it is cg class S on an ideal network") == 2
     assert "exit status" not in report
-    assert "generated, not measured" in report
+    assert "generated, not measured" in first
     assert "No program ran: this is cg class S on an ideal network, 1 Gf a core." in " ".join(report.split())
     assert "no program ran: this is cg class S on an ideal network, 1 Gf a core  [generated]" in predicted
 

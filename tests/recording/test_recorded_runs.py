@@ -79,7 +79,7 @@ def test_counting_alone_leaves_all_times_open_and_the_report_says_so(mpi, compil
         assert table[column].null_count() == len(table) > 0
     assert len(recording.durations) == 0
     shown = subprocess.run(
-        [sys.executable, "-m", "rankwise", "report", tmp_path / "ring.rw"],
+        [sys.executable, "-m", "rankwise", "report", "-v", tmp_path / "ring.rw"],
         capture_output=True,
         text=True,
         timeout=60,

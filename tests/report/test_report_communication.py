@@ -7,9 +7,10 @@ import pytest
 from raw_writer import ABORTED, FINALIZED, TRACED, Rank, u, write_recording, z
 
 from rankwise.recording import Recording
+from rankwise.report import communication_words
 from rankwise.report.build import build
 from rankwise.report.data import CallSite
-from rankwise.report.html import call_tree, communication, render
+from rankwise.report.html import call_tree, render
 
 US = 1000  # ticks are nanoseconds
 BARRIER = u(0) + z(-1) + u(0) + u(8) + u(0) + u(0) + u(0)
@@ -74,7 +75,7 @@ def test_who_waits_for_whom_is_all_that_was_waited(report):
         pytest.approx(found[0, 3]),
     )
     assert waits.most_late[0] == (3, pytest.approx(found[0, 3]))
-    assert "for rank 3" in communication.waits_text(report)
+    assert "for rank 3" in communication_words.waits_text(report)
 
 
 def test_time_of_a_pair_is_that_of_its_messages(report):
@@ -90,7 +91,9 @@ def test_bandwidth_is_bytes_by_time_of_messages_that_were_waited_for(report):
     assert (sizes.channels, sizes.up_to_bytes, sizes.messages) == (["all"], [1024], [[LAPS * RANKS]])
     assert (sizes.timed, sizes.together, sizes.not_timed) == ([[LAPS * RANKS]], [[0]], None)
     assert sizes.timed_bytes[0][0] / sizes.time_s[0][0] == pytest.approx(1024 / (HOP * 1e-6))
-    assert communication.size_rows(report) == [["1 KiB", "all messages", "92", "94.2 kB", "92", "205 MB/s"]]
+    assert communication_words.size_rows(report) == [
+        ["1 KiB", "all messages", "92", "94.2 kB", "92", "205 MB/s"]
+    ]
 
 
 def test_laps_are_iterations(report):
@@ -100,7 +103,7 @@ def test_laps_are_iterations(report):
     # THEN the last one ends with its last call, as nothing comes after it
     assert found.mean_s == pytest.approx([lap_s] * (LAPS - 1) + [lap_s - WORK * 1e-6])
     assert found.begin_s == pytest.approx([WORK * 1e-6 + lap * lap_s for lap in range(LAPS)])
-    assert communication.iterations_text(report).startswith(
+    assert communication_words.iterations_text(report).startswith(
         "23 iterations of 2 MPI calls on rank 0, each from one MPI_Send to rank 1 to the next: 416 us in the mean"
     )
 
@@ -137,7 +140,7 @@ def test_receives_that_a_call_ends_together_have_times_at_most(tmp_path):
     # AND both are timed to its end
     assert (report.sizes.timed, report.sizes.together) == ([[2]], [[2]])
     assert report.sizes.time_s[0] == pytest.approx([30e-6])
-    assert communication.size_rows(report)[0][-1] == "≥ 273 MB/s"
+    assert communication_words.size_rows(report)[0][-1] == "≥ 273 MB/s"
 
 
 def test_the_last_member_of_a_collective_is_waited_for(tmp_path):

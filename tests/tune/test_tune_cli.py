@@ -201,7 +201,7 @@ def test_a_recording_has_the_decisions(mpi, compiled, tmp_path, here):
     assert (tuned["became"], tuned["measured"]["low"]) == ("kept", 0.15)
     # AND in words, in the terminal and on the page
     page = tmp_path / "a.html"
-    text = subprocess.run([*report, "-o", page], capture_output=True, check=True, text=True).stdout
+    text = subprocess.run([*report, "-v", "-o", page], capture_output=True, check=True, text=True).stdout
 
     def plain(said):
         """Words without marks and line ends."""
@@ -223,7 +223,9 @@ def test_a_recording_has_the_decisions(mpi, compiled, tmp_path, here):
     shown = plain(tune(["show", tmp_path / "a.rw"], os.environ | here).stdout)
     assert "nothing was changed: 1 proposal in a dry run" in shown
     assert "1 line of its events cannot be read" in shown
-    text = subprocess.run([*report, "-o", page, "-f"], capture_output=True, check=True, text=True).stdout
+    text = subprocess.run(
+        [*report, "-v", "-o", page, "-f"], capture_output=True, check=True, text=True
+    ).stdout
     for words in ("nothing was changed: 1 proposal in a dry run", "1 event of rankwise tune on "):
         assert words in plain(text)
         assert words in plain(page.read_text())
