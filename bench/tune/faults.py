@@ -162,8 +162,9 @@ def _one_round(
     time.sleep(dice.uniform(0, 0.03))
     changed = None
     if fault == "mask changed, then tuner killed":
-        # Any but the last of its first threads, which begins others: these would have its mask.
-        changed = dice.choice(sorted(tune_driver.masks(pids[0]))[:4])
+        # Any but the last of its first threads, which begins others: these would have its mask. The kernel lists
+        # threads as they began; their numbers wrap around.
+        changed = dice.choice(list(tune_driver.masks(pids[0]))[:4])
         os.sched_setaffinity(changed, OUTSIDE)
         time.sleep(dice.uniform(0, 0.003))
     elif fault == "rank killed, then tuner":
