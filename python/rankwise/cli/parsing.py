@@ -201,6 +201,22 @@ def add_json(parser: argparse._ActionsContainer) -> None:
     parser.add_argument("--json", action="store_true", help="print one JSON object on stdout")
 
 
+def add_nodes(parser: argparse.ArgumentParser) -> None:
+    """Add `--machine` and `--node`, either of which describes the nodes of a placement."""
+    kind = parser.add_mutually_exclusive_group()
+    kind.add_argument(
+        "--machine",
+        "-m",
+        metavar="FILE",
+        help="machine file that describes the nodes, if they differ from this one",
+    )
+    kind.add_argument(
+        "--node",
+        metavar="TOPOLOGY",
+        help="description of a node instead of --machine: hwloc synthetic description or XML file",
+    )
+
+
 def add_mpi(parser: argparse.ArgumentParser) -> None:
     """Add `--mpi`."""
     flavours = ("mpich", "openmpi", "standard_abi")

@@ -25,19 +25,10 @@ _VARIABLES = (
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of this command."""
+    from rankwise.cli.parsing import add_nodes
+
     parser.add_argument("--placement", "-p", required=True, metavar="FILE", help="the placement file")
-    kind = parser.add_mutually_exclusive_group()
-    kind.add_argument(
-        "--machine",
-        "-m",
-        metavar="FILE",
-        help="machine file that describes the nodes, if they differ from this one",
-    )
-    kind.add_argument(
-        "--node",
-        metavar="TOPOLOGY",
-        help="description of a node instead of --machine: hwloc synthetic description or XML file",
-    )
+    add_nodes(parser)
 
 
 def run(args: argparse.Namespace) -> int:

@@ -20,6 +20,7 @@ _EXAMPLE = "`rankwise run --placement P.placement.json -- mpiexec -n 16 ./app`"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of this command."""
+    from rankwise.cli.parsing import add_nodes
     from rankwise.cli.record import add_record
 
     parser.add_argument("--placement", "-p", required=True, metavar="FILE", help="the placement file")
@@ -29,18 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="the hosts, in the order of the placement's nodes; default: those of the launch line, else of the batch "
         "job, else this host",
     )
-    kind = parser.add_mutually_exclusive_group()
-    kind.add_argument(
-        "--machine",
-        "-m",
-        metavar="FILE",
-        help="machine file that describes the nodes, if they differ from this one",
-    )
-    kind.add_argument(
-        "--node",
-        metavar="TOPOLOGY",
-        help="description of a node instead of --machine: hwloc synthetic description or XML file",
-    )
+    add_nodes(parser)
     parser.add_argument(
         "--reorder",
         action="store_true",
