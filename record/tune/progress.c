@@ -27,12 +27,15 @@ struct rw_tune_state rw_tune;
 __thread struct rw_tune_thread rw_tune_thread __attribute__((tls_model("initial-exec")));
 
 static uint64_t epoch, phase_began, iterations_before;
+static uint64_t paced_calls, paced_at;
 static double calls_of_iteration;
 
 void rw_progress_start(void) {
     epoch = rw_tune.epoch_end = FIRST_EPOCH;
     rw_tune.random = (uint64_t)rw_page->rank + 1;
     rw_tune.long_ticks = (uint64_t)(LONG_CALL_S * rw_page->ticks_per_s);
+    rw_tune.most_apart = rw_tune.long_ticks * RW_MEAN_DISTANCE * RW_MEAN_DISTANCE;
+    paced_at = rw_ticks();
     rw_tune_thread.started = 1;
 }
 
@@ -71,7 +74,6 @@ static void write_begun_batch(void) {
 void rw_progress_pcontrol(void) {
     if (rw_page->known_by != RW_TUNE_BY_PCONTROL) {
         rw_tune.anchor = NULL;
-        rw_tune.epoch_end = UINT64_MAX;
         RW_PUT(rw_page->iterations, 0);
         RW_ADD(rw_page->anchor, 1);
         RW_PUT(rw_page->known_by, RW_TUNE_BY_PCONTROL);
@@ -130,9 +132,14 @@ static void take(const struct iteration *found, uint64_t iterations) {
     RW_PUT(rw_page->known_by, RW_TUNE_BY_PATTERN);
 }
 
-void rw_progress_end_epoch(void) {
-    if (rw_page->known_by == RW_TUNE_BY_PCONTROL)
-        return;
+static void look_at_pace(void) {
+    const uint64_t now = rw_ticks(), calls = rw_tune.calls - paced_calls;
+    rw_tune.quick = now - paced_at < calls * rw_tune.long_ticks;
+    paced_calls = rw_tune.calls;
+    paced_at = now;
+}
+
+static void look_for_iterations(void) {
     const uint64_t silent = rw_tune.calls - rw_tune.anchor_at;
     const int phase_over = rw_tune.anchor && silent > RW_RECENT;
     if (!rw_tune.anchor || epoch < LONGEST_EPOCH || phase_over) {
@@ -153,6 +160,12 @@ void rw_progress_end_epoch(void) {
             take(&found, iterations_before + before);
         }
     }
+}
+
+void rw_progress_end_epoch(void) {
+    look_at_pace();
+    if (rw_page->known_by != RW_TUNE_BY_PCONTROL)
+        look_for_iterations();
     if (epoch < LONGEST_EPOCH)
         epoch *= 2;
     rw_tune.epoch_end = rw_tune.calls + epoch;

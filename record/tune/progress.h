@@ -3,10 +3,12 @@
  * How the rank gets on: calls of all threads, without those that only ask; time in MPI and iterations of the
  * thread that started MPI.
  *
- * Two readings of the tick counter cost more than all the rest. A place in the program (a return address and
- * a function) whose last timed call was long is timed each time; one whose calls are short is timed one time
- * in RW_MEAN_DISTANCE, at random distances, and that time counts for the calls between. So a long wait at a
- * place that has not waited yet is seen with that chance only, and `entered` is not set in it.
+ * Two readings of the tick counter cost more than all the rest. While calls come so seldom that this is less
+ * than about 1 % of the time, all are timed. Where they come quickly, a place in the program (a return
+ * address and a function) whose last timed call was long is timed each time, and one whose calls are short
+ * one time in RW_MEAN_DISTANCE, at random distances; that time counts for the calls between. So a long wait
+ * at a place that has not waited yet is seen with that chance only, and `entered` is not set in it. Calls
+ * that only ask are never all timed: while a rank waits with them they are all that it does.
  *
  * Iterations are told by the sequence of places, without calls that only ask (MPI_Test, ...): see progress.c.
  * Where all calls come through one place of a binding (Fortran, mpi4py), a place is a function, and the count
@@ -27,7 +29,7 @@ struct rw_tune_site {
     uint32_t calls;      /* since MPI_Init */
     uint16_t left;       /* calls that are not timed any more */
     uint16_t stands_for; /* calls that the next timed one counts for */
-    uint64_t timed;      /* ticks at the end of the last timed one */
+    uint64_t counted_to; /* as if all up to this moment had been calls: stays `most_apart` around the clock */
 } __attribute__((aligned(32)));
 
 struct rw_tune_state {
@@ -39,7 +41,8 @@ struct rw_tune_state {
     uint32_t to_go;        /* calls until one is written */
     uint64_t anchor_at;    /* `calls` when it was called last */
     uint64_t random;
-    uint64_t long_ticks;
+    uint64_t long_ticks, most_apart;
+    int quick; /* calls come less than `long_ticks` apart, in the mean */
 };
 
 extern struct rw_tune_state rw_tune RW_HIDDEN;
@@ -93,17 +96,17 @@ static inline void rw_tune_end(struct rw_tune_call call, int waits, int polls) {
         RW_ADD_SHARED(rw_page->calls, 1);
     if (call.begin) {
         end = rw_ticks();
-        const uint64_t ticks = end - call.begin, since = end - site->timed;
-        uint64_t counted = ticks * site->stands_for;
-        if (counted > since) /* no more than has passed */
-            counted = since > ticks ? since : ticks;
+        const uint64_t ticks = end - call.begin, earliest = call.begin - rw_tune.most_apart;
+        const uint64_t from = site->counted_to > earliest ? site->counted_to : earliest;
+        const uint64_t room = end + rw_tune.most_apart - from;
+        const uint64_t counted = ticks * site->stands_for < room ? ticks * site->stands_for : room;
+        site->counted_to = from + counted;
         RW_ADD(rw_page->mpi_ticks, counted);
         if (waits) {
             RW_ADD(rw_page->wait_ticks, counted);
             RW_PUT(rw_page->entered, 0);
         }
-        site->timed = end;
-        if (ticks < rw_tune.long_ticks) {
+        if (ticks < rw_tune.long_ticks && (polls || rw_tune.quick)) {
             rw_tune.random = rw_tune.random * 6364136223846793005ull + 1442695040888963407ull;
             site->left = (uint16_t)((rw_tune.random >> 33) % (2 * RW_MEAN_DISTANCE - 1));
             site->stands_for = RW_MEAN_DISTANCE;

@@ -160,12 +160,38 @@ static void remade(int n) {
     }
 }
 
+/* Rank 1 does nothing but receive, at one place, what rank 0 sends it in bursts; it says how long that took.
+ */
+static void receive_bursts(int n, int messages, double pause_s) {
+    const double began = MPI_Wtime();
+    for (int i = 0; i < n; i++) {
+        for (const double until = MPI_Wtime() + pause_s; rank == 0 && MPI_Wtime() < until;)
+            ;
+        for (int k = 0; k < messages; k++)
+            if (rank == 0)
+                MPI_Send(&out, 1, MPI_DOUBLE, 1, 0, MPI_COMM_WORLD);
+            else
+                MPI_Recv(&in, 1, MPI_DOUBLE, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    }
+    if (rank == 1)
+        printf("received for %f s\n", MPI_Wtime() - began);
+}
+
+static void bursts(int n) {
+    receive_bursts(n, 64, 2e-3);
+}
+
+static void quick_bursts(int n) {
+    receive_bursts(n, 32, 20e-6);
+}
+
 static const struct {
     const char *name;
     void (*run)(int n);
-} modes[] = {{"flat", flat},       {"polling", polling},   {"nested", nested}, {"converge", until_converged},
-             {"phases", phases},   {"pcontrol", pcontrol}, {"peers", peers},   {"late", late},
-             {"threads", threads}, {"remade", remade}};
+} modes[] = {
+    {"flat", flat},       {"polling", polling},   {"nested", nested}, {"converge", until_converged},
+    {"phases", phases},   {"pcontrol", pcontrol}, {"peers", peers},   {"late", late},
+    {"threads", threads}, {"remade", remade},     {"bursts", bursts}, {"quick_bursts", quick_bursts}};
 
 static void keep_page(void) {
     char path[512], kept[600];
