@@ -11,6 +11,7 @@
 #include "trace/node_file.hpp"
 #include "trace/pack_events.hpp"
 #include "trace/size_bins.hpp"
+#include "trace/symbol_name.hpp"
 
 namespace nb = nanobind;
 namespace trace = rankwise::trace;
@@ -122,6 +123,9 @@ void bind_trace(nb::module_ &module) {
         },
         "Name, class and collective operation of every MPI function, in order of their numbers.");
     room.def("call_table_crc", &trace::call_table_crc);
+    room.def(
+        "readable_name", [](const std::string &symbol) { return decoded(trace::readable_name(symbol)); },
+        "symbol"_a, "A function as its source has it; what is no C++ symbol stays as it is.");
     room.def(
         "crc32c", [](const nb::bytes &content) { return rw_crc32c(0, content.data(), content.size()); },
         "content"_a);

@@ -1,13 +1,19 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The tables made of a recording: known answers from raw files written by hand."""
 
+import subprocess
+
 import polars as pl
 import pytest
+from elftools.elf.elffile import ELFFile
 from raw_writer import ABORTED, FINALIZED, UNCLASSIFIED, Rank, write_recording
 
+from rankwise.exports import mpip
 from rankwise.recording import Recording
 from rankwise.report import words
 from rankwise.report.build import build
+from rankwise.report.html import render as render_html
+from rankwise.report.text import render as render_text
 
 LAPS = 23
 
@@ -304,6 +310,30 @@ def test_call_sites_keep_what_their_files_do_not_say(tmp_path):
         (None, 0x7F0000000000, 1, None, None, None),
         ("/nowhere/app", 0x40, 3, None, None, None),
     ]
+
+
+def test_cplusplus_functions_are_named_as_their_source_has_them(tmp_path):
+    # GIVEN a call from a C++ library
+    library = tmp_path / "libhalo.so"
+    source = "namespace halo { template <class T> void swap(T *) {} template void swap<double>(double *); }"
+    compiled = ["c++", "-x", "c++", "-", "-shared", "-fPIC", "-o", library]
+    subprocess.run(compiled, input=source, text=True, check=True)
+    with library.open("rb") as stream:
+        symbols = ELFFile(stream).get_section_by_name(".symtab").get_symbol_by_name("_ZN4halo4swapIdEEvPT_")
+    rank = Rank(0, 1, modules=[str(library)])
+    rank.sites = [(0, "MPI_Send", symbols[0]["st_value"] + 2, 3, 300)]
+    rank.send(0, 8, times=3, ns=100)
+    recording = Recording.open(write_recording(tmp_path / "sites.rw", [rank]))
+    # THEN it has the name of its source, and keeps that of its symbol
+    name = "void halo::swap<double>(double*)"
+    assert rows(recording.call_sites, "function", "symbol") == [(name, "_ZN4halo4swapIdEEvPT_")]
+    # AND so do the report, whose terminal leaves out what is long, and mpiP
+    report = build(recording)
+    assert (report.call_sites[0].function, report.call_sites[0].symbol) == (name, "_ZN4halo4swapIdEEvPT_")
+    assert "halo::swap, libhalo.so +0x" in render_text(report, section="call-sites")
+    assert "<code>void halo::swap&lt;double&gt;(double*)</code>" in render_html(report)
+    mpip.write(recording, tmp_path / "sites.mpiP")
+    assert name in (tmp_path / "sites.mpiP").read_text()
 
 
 def test_ranks_that_end_inside_finalize_are_whole_and_said(tmp_path):

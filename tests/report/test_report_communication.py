@@ -229,7 +229,9 @@ def test_a_run_that_was_aborted_is_shown_to_its_end(tmp_path):
 
 def test_call_sites_are_a_tree(report):
     def site(call, module, function, line, count, time_s):
-        return CallSite(call, module, 64, function, function and "halo.c", line, count, time_s, time_s / 10)
+        return CallSite(
+            call, module, 64, function, function, function and "halo.c", line, count, time_s, time_s / 10
+        )
 
     sites = [
         site("MPI_Recv", "/opt/app", "exchange", 12, 10, 2.0),

@@ -20,7 +20,8 @@ from rankwise.report.matrix import coarser, comm_matrix, detailed
 from rankwise.report.placements import Asked, asked_placements
 from rankwise.report.text import distribution, render
 from rankwise.report.text.matrix import digit
-from rankwise.report.words import place_text
+from rankwise.report.text.tables import table
+from rankwise.report.words import place_text, short_function
 
 
 def report_of(path, **asked):
@@ -279,13 +280,69 @@ def test_call_sites_are_shown_the_longest_first(tmp_path):
 
 
 def test_a_place_is_named_by_function_file_and_line():
-    known = data.CallSite("MPI_Send", "/a/app", 64, "exchange", "/src/halo.c", 42, 1, None, None)
+    known = data.CallSite("MPI_Send", "/a/app", 64, "exchange", "exchange", "/src/halo.c", 42, 1, None, None)
     assert place_text(known) == "exchange, /src/halo.c:42"
-    assert place_text(known, short=True) == "exchange, halo.c:42"
+    assert place_text(known, 40) == "exchange, halo.c:42"
     # AND two calls of a function without lines by where they are
-    other = data.CallSite("MPI_Send", "/a/app", 64, "exchange", None, None, 1, None, None)
+    other = msgspec.structs.replace(known, file=None, line=None)
     assert place_text(other) == "exchange, /a/app +0x40"
-    assert place_text(other, short=True) == "exchange, app +0x40"
+    assert place_text(other, 40) == "exchange, app +0x40"
+    # AND lines and offsets are whole however little room there is
+    assert place_text(known, 16) == "exchange, ha…:42"
+    nameless = msgspec.structs.replace(other, function=None, module="/lib/libverylong.so.0")
+    assert place_text(nameless, 12) == "libve… +0x40"
+
+
+@pytest.mark.parametrize(
+    ("name", "short"),
+    [
+        ("exchange", "exchange"),
+        ("LAMMPS_NS::CommBrick::reverse_comm()", "LAMMPS_NS::CommBrick::reverse_comm"),
+        ("void ns::sum<std::pair<int, int> >(std::vector<int> const&)", "ns::sum"),
+        ("(anonymous namespace)::step(int)", "(anonymous namespace)::step"),
+        ("Vector<double>::operator<(Vector<double> const&) const", None),
+    ],
+)
+def test_a_function_is_short_without_what_it_is_given(name, short):
+    assert short_function(name) == (short or name)
+
+
+@pytest.mark.parametrize("times", [1, 10**9])
+def test_numbers_and_headings_of_call_sites_are_never_cut(tmp_path, times):
+    # GIVEN call sites in a C++ program with long names
+    long = "void solver::Multigrid<solver::Stencil<double, 27>, solver::Jacobi>::exchange_all_halos(int, int)"
+    module = "/opt/lib/libsolver_of_a_very_long_name_indeed.so.0"
+    rank = Rank(0, 1, modules=["/nowhere/app"])
+    rank.sites = [(0, "MPI_Neighbor_alltoallw_init", 0x40, times, 123_456_789)]
+    report = report_of(write_recording(tmp_path / "sites.rw", [rank]))
+    sites = [
+        msgspec.structs.replace(
+            report.call_sites[0], function=long, symbol="_Z", module=module, offset=0x6912345 + at
+        )
+        for at in range(2)
+    ]
+    # WHEN shown in 80 columns
+    text = render(msgspec.structs.replace(report, call_sites=sites), section="call-sites")
+    # THEN all but the names is whole
+    assert max(map(len, text.splitlines())) <= 80
+    heading, *rows = text.splitlines()
+    assert heading.split("  ")[0] == "Call sites"
+    for name in ("time a rank", "of run", "calls", "place"):
+        assert name in heading
+    for at, row in enumerate(rows):
+        for number in ("123 ms", "12.3 %", "1 G" if times > 1 else " 1 ", f"+{0x6912345 + at:#x}"):
+            assert number in row
+        assert "halos, l" in row
+
+
+def test_of_a_table_only_the_free_text_is_cut():
+    console = Console(width=40, file=io.StringIO())
+    headings, row = ("Title", "calls", "free text", "share"), ("MPI_Allreduce", "12345", "x" * 60, "99.9 %")
+    console.print(table(headings, [row], left=(0, 2)))
+    first, second = console.file.getvalue().splitlines()
+    assert first.split() == ["Title", "calls", "free", "text", "share"]
+    assert second.split()[:2] == ["MPI_Allreduce", "12345"] and second.rstrip().endswith("…  99.9 %")
+    assert len(second) <= 40
 
 
 def test_a_call_site_that_ends_mpi_has_no_part_of_the_run(tmp_path):

@@ -18,7 +18,7 @@ from rankwise.exports.remarks import remarks
 from rankwise.recording import Recording
 
 _TOP = 20
-_PLACE = ["call", "module", "offset", "function", "file", "line"]
+_PLACE = ["call", "module", "offset", "function", "symbol", "file", "line"]
 _OUTSIDE = ("init", "finalize")
 _SENDING = "send|collective"
 
@@ -91,6 +91,7 @@ def _sites(
             "module": pl.String,
             "offset": pl.Int64,
             "function": pl.String,
+            "symbol": pl.String,
             "file": pl.String,
             "line": pl.Int64,
         }

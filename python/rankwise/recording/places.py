@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import bisect
 from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -21,6 +21,7 @@ SCHEMA = {
     "module": pl.String,
     "offset": pl.Int64,
     "function": pl.String,
+    "symbol": pl.String,
     "file": pl.String,
     "line": pl.Int64,
 }
@@ -28,9 +29,17 @@ SCHEMA = {
 
 @dataclass(frozen=True)
 class Place:
-    """Where in the source an address is, as far as the file says."""
+    """Where in the source an address is, as far as the file says.
+
+    Attributes:
+        function: As the source has it.
+        symbol: As the file has it: a mangled name in C++.
+        file: Source file.
+        line: Its line.
+    """
 
     function: str | None = None
+    symbol: str | None = None
     file: str | None = None
     line: int | None = None
 
@@ -49,7 +58,7 @@ def resolve(places: pl.DataFrame) -> pl.DataFrame:
     for module, offsets in wanted.items():
         # The call is before the address it returns to.
         for offset, place in zip(offsets, find(module, [at - 1 for at in offsets]), strict=True):
-            rows.append((module, offset, place.function, place.file, place.line))
+            rows.append((module, offset, place.function, place.symbol, place.file, place.line))
     return pl.DataFrame(rows, schema=SCHEMA, orient="row")
 
 
@@ -58,21 +67,25 @@ def find(module: str, addresses: list[int]) -> list[Place]:
     from elftools.common.exceptions import DWARFError, ELFError
     from elftools.elf.elffile import ELFFile
 
+    from rankwise._core.trace import readable_name
+
     found = [Place()] * len(addresses)
     try:
         with open(module, "rb") as stream:
             file = ELFFile(stream)
-            functions = _functions(file, addresses)
-            found = [Place(function) for function in functions]
+            found = [Place(symbol and readable_name(symbol), symbol) for symbol in _symbols(file, addresses)]
             if file.has_dwarf_info():
                 lines = _lines(file.get_dwarf_info(), addresses)
-                found = [Place(one, *line) for one, line in zip(functions, lines, strict=True)]
+                found = [
+                    replace(place, file=name, line=line)
+                    for place, (name, line) in zip(found, lines, strict=True)
+                ]
     except (OSError, ELFError, DWARFError):
         pass  # not there any more, or damaged: the offsets stay what is known
     return found
 
 
-def _functions(file: ELFFile, addresses: list[int]) -> list[str | None]:
+def _symbols(file: ELFFile, addresses: list[int]) -> list[str | None]:
     from elftools.elf.sections import SymbolTableSection
 
     found = []

@@ -10,7 +10,7 @@ import polars as pl
 from rankwise.recording import Recording
 from rankwise.report.data import CallSite
 
-_PLACE = ("call", "module", "offset", "function", "file", "line")
+_PLACE = ("call", "module", "offset", "function", "symbol", "file", "line")
 
 
 def call_sites(recording: Recording, time_s: float, outside: Container[str]) -> list[CallSite]:

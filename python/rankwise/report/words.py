@@ -21,8 +21,7 @@ from rankwise.report.data import (
 from rankwise.report.data.network import NetworkPair
 from rankwise.report.hosts import short_names
 
-# So many characters of a function's name fit beside its file in a column.
-_FUNCTION = 26
+_ANONYMOUS = "(anonymous namespace)"
 
 
 def percent(share: float | None) -> str:
@@ -188,26 +187,45 @@ def unsplit_text(call: UnsplitCall) -> str:
     )
 
 
-def place_text(site: CallSite, short: bool = False) -> str:
+def place_text(site: CallSite, room: int | None = None) -> str:
     """A place in the program: `exchange, halo.c:42`, or the file and the offset where no more is known.
 
     Args:
         site: Calls from there.
-        short: Whether to leave out the directories of files and cut the function, for a column of text.
+        room: Characters that there are for it. Directories, template arguments and parameters are left out, and what is
+            still too long is cut, but for lines and offsets, which tell two places apart.
     """
-    module = site.module or "code of no file"
-    offset = f"{Path(module).name if short else module} +{site.offset:#x}"
-    if site.file is None and site.function is None:
-        return offset
-    function = site.function or "?"
-    if short and len(function) > _FUNCTION:
-        # The end tells mangled names apart.
-        function = "…" + function[1 - _FUNCTION :]
     if site.file is None:
-        # Without lines the offset tells two calls of a function apart.
-        return f"{function}, {offset}"
-    line = "" if site.line is None else f":{site.line}"
-    return f"{function}, {Path(site.file).name if short else site.file}{line}"
+        path, number = site.module or "code of no file", f" +{site.offset:#x}"
+    else:
+        path, number = site.file, "" if site.line is None else f":{site.line}"
+    if room is None:
+        return f"{site.function or '?'}, {path}{number}" if site.function or site.file else path + number
+    file, room = Path(path).name, room - len(number)
+    if site.function is None and site.file is None:
+        return _ended(file, room) + number
+    function, room = short_function(site.function or "?"), room - len(", ")
+    file = _ended(file, max(room - len(function), room // 3))
+    # The end tells two functions of a class apart.
+    return f"{_ended(function[::-1], room - len(file))[::-1]}, {file}{number}"
+
+
+def short_function(name: str) -> str:
+    """A C++ function without what it returns, its template arguments and its parameters."""
+    if "operator" in name:
+        return name
+    kept, depth = "", 0
+    for at, each in enumerate(name):
+        if each == "(" and depth == 0 and not name.startswith(_ANONYMOUS, at):
+            break
+        depth += (each == "<") - (each == ">")
+        if depth == 0 and each != ">":
+            kept += each
+    return kept.replace(_ANONYMOUS, "{}").rpartition(" ")[2].replace("{}", _ANONYMOUS) or name
+
+
+def _ended(text: str, room: int) -> str:
+    return text if len(text) <= room else text[: max(room - 1, 0)] + "…"
 
 
 def plural(count: int, noun: str) -> str:

@@ -257,7 +257,8 @@ class CallSite(msgspec.Struct, frozen=True):
         call: The MPI function.
         module: Path of the file that the place is in; `null` for code that belongs to none.
         offset: In that file, of the instruction behind the call; an address where `module` is `null`.
-        function: Of the program; `null` if its files do not say it.
+        function: Of the program, as its source has it; `null` if its files do not say it.
+        symbol: The same as the program's file has it: mangled in C++.
         file: Source file; `null` likewise.
         line: Its line; `null` likewise.
         count: Calls of all ranks.
@@ -269,6 +270,7 @@ class CallSite(msgspec.Struct, frozen=True):
     module: str | None
     offset: int
     function: str | None
+    symbol: str | None
     file: str | None
     line: int | None
     count: int

@@ -32,7 +32,7 @@ from rankwise.report.text import (
     use,
     waiting,
 )
-from rankwise.report.text.tables import title
+from rankwise.report.text.tables import COLUMNS, title
 
 View = Callable[[ReportData], list[RenderableType]]
 VIEWS: dict[str, View] = {
@@ -72,7 +72,6 @@ _TAKES = {
     "collectives": "no collective operation was called",
     "tuning": "it did not run",
 }
-COLUMNS = 80
 
 
 def render(

@@ -8,7 +8,7 @@ from rich.padding import Padding
 
 from rankwise.quantities import count_text, seconds_text
 from rankwise.report.data import ReportData
-from rankwise.report.text.tables import table
+from rankwise.report.text.tables import COLUMNS, room, table
 from rankwise.report.words import percent, place_text
 
 _SHOWN = 8
@@ -19,19 +19,19 @@ def view(report: ReportData) -> list[RenderableType]:
     sites, ranks = report.call_sites, max(len(report.ranks.rank), 1)
     if not sites:
         return []
-    rows = [
+    headings = ("Call sites", "time a rank", "of run", "calls")
+    numbers = [
         (
             f"  {site.call}",
             "-" if site.time_s is None else seconds_text(site.time_s / ranks),
             percent(site.share),
             count_text(site.count),
-            place_text(site, short=True),
         )
         for site in sites[:_SHOWN]
     ]
-    parts: list[RenderableType] = [
-        table(("Call sites", "time a rank", "of run", "calls", "place"), rows, left=(0, 4))
-    ]
+    wide = room(headings, numbers, COLUMNS)
+    rows = [(*row, place_text(site, wide)) for row, site in zip(numbers, sites, strict=False)]
+    parts: list[RenderableType] = [table((*headings, "place"), rows, left=(0, 4))]
     if len(sites) > _SHOWN:
         parts.append(
             Padding(
