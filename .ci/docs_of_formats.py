@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A hook of mkdocs: pages of formats/ are in the site too, where links from docs/ to them lead."""
+"""A hook of mkdocs: pages of formats/ are in the site too, and links between them and docs/ lead there."""
 
 import re
 from pathlib import Path
@@ -17,5 +17,7 @@ def on_files(files, config):
 
 
 def on_page_markdown(markdown, page, config, files):
-    """In docs/ a page links to `../formats/X.md`; in the site formats/ is beside the other pages."""
+    """In the source formats/ and docs/ are neighbours; in the site formats/ is inside, beside the other pages."""
+    if page.file.src_uri.startswith("formats/"):
+        return markdown.replace("](../docs/", "](../")
     return re.sub(r"\]\(((?:\.\./)*)\.\./formats/(\w+\.md)", r"](\1formats/\2", markdown)

@@ -69,6 +69,7 @@ def test_every_page_is_in_the_site(site):
     assert {page.relative_to(DOCS).as_posix() for page in PAGES} <= built
     assert {
         "formats/machine.md",
+        "formats/goal.md",
         "formats/kernels.md",
         "formats/loggops.md",
         "formats/plain_loggops.md",

@@ -25,7 +25,7 @@ struct HowToReplay {
 
 /// @brief Replay on a machine: a LinkClass for each pair of ranks, and what they share.
 ///
-/// Section "On a machine" of formats/loggops.md. Wildcard receives take the messages that they take under
+/// Follows formats/loggops.md rule by rule. Wildcard receives take the messages that they take under
 /// plain LogGOPS with the network's parameters (a recording has none: there they are those that the program
 /// received).
 ///

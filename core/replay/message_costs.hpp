@@ -13,7 +13,7 @@
 
 namespace rankwise::replay {
 
-/// What a message of one size costs on one link class: formats/loggops.md, "On a machine".
+/// What a message of one size costs on one link class: formats/loggops.md, "Costs".
 struct MessageCost {
     std::uint64_t message = 0; ///< as of `MatchedOperation::message`
     std::uint64_t bytes = 0;

@@ -32,7 +32,7 @@ struct TracedRun {
     Survey surveyed;
 };
 
-/// @brief Turns one rank's events into operations (formats/loggops.md, "From a trace").
+/// @brief Turns one rank's events into operations (docs/internals/schedules.md).
 class RankReader {
   public:
     /// @param[in]     nodes   where collectives go by who shares a node

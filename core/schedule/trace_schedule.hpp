@@ -10,8 +10,8 @@ namespace rankwise::replay {
 /// them.
 ///
 /// Computation is the recorded time between calls, less the part in which the rank waited in the run queue,
-/// which is estimated from the samples of schedstat (formats/loggops.md, "From a trace"). Receives from any
-/// source, MPI_Waitany and the like take what they took in the recording.
+/// which is estimated from the samples of schedstat (docs/internals/schedules.md, "Computation"). Receives
+/// from any source, MPI_Waitany and the like take what they took in the recording.
 ///
 /// @param[in]  nodes   where collectives go by who shares a node
 /// @param[out] omitted what could not be taken over

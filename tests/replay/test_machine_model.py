@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What ranks share, and rendezvous, in closed form (formats/loggops.md, "On a machine"). Times in nanoseconds."""
+"""What ranks share, and rendezvous, in closed form (formats/loggops.md). Times in nanoseconds."""
 
 from dataclasses import replace
 

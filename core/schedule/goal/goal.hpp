@@ -14,7 +14,7 @@ constexpr Picoseconds picoseconds_per_nanosecond = 1000;
 /// @brief Read a schedule in GOAL text (Hoefler, Siebert, Lumsdaine: Group Operation Assembly Language, ICPP
 /// 2009).
 ///
-/// The grammar is in formats/loggops.md. A `calc` counts nanoseconds.
+/// The grammar is in formats/goal.md. A `calc` counts nanoseconds.
 ///
 /// @param[in] text the file
 /// @param[in] name for messages
@@ -29,7 +29,7 @@ std::string write_goal(const Schedule &schedule);
 /// @return whether data begins as binary GOAL does, usable or not
 bool is_goal_binary(std::string_view data);
 
-/// @brief Read binary GOAL, what LogGOPSim's `txt2bin` writes; its layout is in formats/loggops.md.
+/// @brief Read binary GOAL, what LogGOPSim's `txt2bin` writes; its layout is in formats/goal.md.
 ///
 /// @param[in] data the file
 /// @param[in] name for messages

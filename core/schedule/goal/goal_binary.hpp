@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-/// Layout of binary GOAL, in bytes; formats/loggops.md draws it. All numbers are little-endian.
+/// Layout of binary GOAL, in bytes; formats/goal.md draws it. All numbers are little-endian.
 namespace rankwise::replay::goal_binary {
 
 inline constexpr std::uint64_t cookie = 4223;

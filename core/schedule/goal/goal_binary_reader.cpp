@@ -55,9 +55,8 @@ class BinaryReader {
     std::uint64_t number(std::size_t at, std::size_t bytes) const { return little_endian(data_, at, bytes); }
 
     [[noreturn]] void fail(std::size_t at, const std::string &what) const {
-        throw Error(
-            "`" + name_ + "` byte " + std::to_string(at) + ": " + what,
-            "formats/loggops.md describes binary GOAL; make it again with `txt2bin`, or take the text");
+        throw Error("`" + name_ + "` byte " + std::to_string(at) + ": " + what,
+                    "formats/goal.md describes binary GOAL; make it again with `txt2bin`, or take the text");
     }
 
     /// @param[in,out] left bytes that blocks may still have: they do not overlap

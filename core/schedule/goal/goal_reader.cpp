@@ -56,7 +56,7 @@ class Scanner {
     }
     [[noreturn]] void fail_at(std::uint32_t line, const std::string &what) const {
         throw Error("`" + name_ + "` line " + std::to_string(line) + ": " + what,
-                    "formats/loggops.md describes GOAL text");
+                    "formats/goal.md describes GOAL text");
     }
 
   private:

@@ -54,7 +54,7 @@ class RecordedRun:
         """How much of what the replay missed is taken to be missed everywhere: of its logarithm, 0 to 1.
 
         The estimate of an effect from one observation of it, whose own size says how large effects are; the rest is the
-        run's and the placement's (formats/loggops.md, "Anchored at a recorded run").
+        run's and the placement's (docs/internals/intervals.md, "The anchor").
         """
         missed = math.log(self.factor) ** 2
         return missed / (missed + ONE_RUN**2 + ONE_PLACEMENT**2)
