@@ -3,7 +3,8 @@
 
 A transcript is commands, each after `$ `, with what they print to stdout and, after `2> `, to stderr. They are run in a
 directory with transcripts/inputs and `app.rw`, a run of MG on 16 ranks in a lab that is kept in lab/validated, with the
-machine file of that lab. Of what differs between runs there is only `...` (MASKED). In documents
+machine file of that lab. `before.rw` and `after.rw` are FT there, with MPICH and with Open MPI. Of what differs between
+runs there is only `...` (MASKED). In documents
 `<!-- transcript: NAME -->` says that the block behind it is of that file.
 """
 
@@ -21,7 +22,8 @@ from rankwise.cli import main
 
 TOP = Path(__file__).resolve().parent.parent
 TRANSCRIPTS = TOP / "tests" / "transcripts"
-KEPT = TOP / "tests" / "lab" / "validated" / "mpich.mg.16.20mbit"
+KEPT = TOP / "tests" / "lab" / "validated"
+RECORDINGS = {"app": "mpich.mg", "before": "mpich.ft", "after": "openmpi.ft"}
 DOCUMENTS = [TOP / "README.md", *sorted((TOP / "docs").rglob("*.md"))]
 # How far a search comes depends on the machine.
 MASKED = [
@@ -38,10 +40,12 @@ def inputs(tmp_path_factory):
     """A directory with what the commands read."""
     directory = tmp_path_factory.mktemp("transcripts")
     shutil.copytree(TRANSCRIPTS / "inputs", directory, dirs_exist_ok=True)
-    shutil.copy(f"{KEPT}.machine.toml", directory / "lab.machine.toml")
+    shutil.copy(KEPT / f"{RECORDINGS['app']}.16.20mbit.machine.toml", directory / "lab.machine.toml")
+    shutil.copy(TOP / "machines" / "lumi-c.machine.toml", directory)
     safe = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}
-    with tarfile.open(f"{KEPT}.rw.tar.xz") as archive:
-        archive.extractall(directory / "app.rw", **safe)
+    for name, of in RECORDINGS.items():
+        with tarfile.open(KEPT / f"{of}.16.20mbit.rw.tar.xz") as archive:
+            archive.extractall(directory / f"{name}.rw", **safe)
     return directory
 
 

@@ -76,7 +76,7 @@ def add_state(parser: argparse.ArgumentParser, window: str) -> None:
         metavar="TIME",
         help=f"start no run after this time; exit status {UNFINISHED} if runs are missing; {window}",
     )
-    tolerate = "repeat a run if others used more than this share of the machine meanwhile; default 0.05; FILE names it"
+    tolerate = "repeat a run if others used more than this share of the machine meanwhile; default 0.05"
     parser.add_argument("--tolerate", type=share, metavar="SHARE", help=tolerate)
 
 

@@ -28,7 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "Without NAME, all workloads are listed. With NAME, it is compiled with mpicc,\n"
         "and its path is printed:\n"
         "  mpiexec -n 16 $(rankwise workloads cg) --class B\n"
-        "the list says which options of its own each has: --OPTION VALUE after NAME"
+        "Some workloads have options of their own, which follow NAME; the list has them."
     )
     parser.add_argument(
         "name", nargs="?", metavar="NAME", help="the workload, as cg; without it all are listed"

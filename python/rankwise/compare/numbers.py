@@ -76,14 +76,14 @@ def _efficiencies(evidence: Evidence) -> Iterator[Number]:
 
 def _waiting(evidence: Evidence) -> Iterator[Number]:
     if evidence.core_waiting is not None:
-        yield Number("waiting", "for a core, of the time", "share", evidence.core_waiting)
+        yield Number("waiting", "waiting for a core, of the time", "share", evidence.core_waiting)
     try:
         waits = evidence.waits
     except RankwiseError:
         return
     yield Number(
         "waiting",
-        "for other ranks, mean rank",
+        "waiting for other ranks, mean rank",
         "s",
         float(waits["waiting_s"].sum()) / _ranks(evidence.recording),
     )
