@@ -143,7 +143,7 @@ def sentence(half: Group) -> str:
         f"of {counted(found.pairs, 'pair')} of placements whose measured times differ, "
         f"{share(found.ordered_share, digits=1)} are predicted in the right order{_beside(half, 'ordered_share')}"
         if found.pairs
-        else "the measured times of all placements may be equal: their intervals overlap"
+        else "no pair of placements counts: there are too few runs, or measured intervals overlap"
     )
     said = (
         f"{begin}{ordered}. The median error of predicted times is {share(found.median_error, digits=1)}"

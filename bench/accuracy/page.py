@@ -47,7 +47,7 @@ In short:
 | median error, worst | predicted time / measured time - 1 |
 | in interval | how often the measured median lies in the predicted interval |
 | width | upper end / lower end - 1 of that interval, in the median |
-| gains | how often is the time that `optimised` saves over blocked, cyclic and worst predicted within 5 points |
+| gains | how often the predicted saving of `optimised` over blocked, cyclic and worst is at most 5 points off |
 | slower | optimised placements that were slower than blocked |
 
 | row | meaning |
@@ -74,8 +74,9 @@ these are predicted.
 3. Each placement is run in turn.
 
 A run does not count if the lab does not call it [valid](lab.md#is-a-run-valid), or if others used the machine. The
-time of a run goes from the last rank's end of `MPI_Init` to the last rank's call of `MPI_Finalize`. Of several runs
-the median counts.
+time of a run begins when the last rank leaves `MPI_Init`, and ends when the last rank calls `MPI_Finalize`. Of several
+runs the median counts.
+
 `optimised` is what `rankwise place` finds, `worst` is the slowest placement that its search predicts, `random` ones
 are permutations.
 
@@ -92,8 +93,8 @@ This page is made from this file alone. To repeat the experiment in bench/, on a
 
 ## Programs
 
-*network's share*: for how much of the recorded run the busiest interface transfers bytes. *measured*: the median time
-of the fastest and of the slowest placement.
+*network's share*: the part of the recorded run in which the busiest interface transfers bytes. *measured*: the median
+time of the fastest and of the slowest placement.
 
 {programs}
 

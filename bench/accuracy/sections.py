@@ -79,10 +79,14 @@ def remarks(documents: Sequence[ValidationResult]) -> list[str]:
         fewest = max(FEWEST_RUNS, min(runs))
         few = sum(count < FEWEST_RUNS for count in runs)
         sure = share(confidence_of(fewest))
-        said = f"* The interval of a median of {fewest} runs contains the true median with {sure}"
+        said = f"* The interval of a median of {fewest} runs contains the true median with a probability of {sure}."
         lines.append(
             said
-            + (f". {counted(few, 'placement')} have fewer runs, and do not count in pairs." if few else ".")
+            + (
+                f" Of {counted(few, 'placement')} there are fewer runs: they do not count in pairs."
+                if few
+                else ""
+            )
         )
     chance = apart_by_chance(counts)
     apart = sum(each.predicted.pairs for each in documents)
@@ -90,7 +94,7 @@ def remarks(documents: Sequence[ValidationResult]) -> list[str]:
         every = sum(len(each) * (len(each) - 1) // 2 for each in counts)
         lines.append(
             f"* {apart} of {every} pairs of placements have measured intervals that do not overlap. If all placements "
-            f"of a program took the same time, that would be so for {chance:.0f} pairs, by chance."
+            f"of a program took the same time, chance alone would give {chance:.0f} such pairs."
         )
     twins = np.abs([twin.difference for each in documents for twin in each.twins])
     if len(twins):
@@ -102,7 +106,10 @@ def remarks(documents: Sequence[ValidationResult]) -> list[str]:
     lines += _messages([case for document in documents for case in document.cases])
     for each in documents:
         called = f"{_library(each)}, {', '.join(map(show_rate, each.options.rates_bytes_per_s))}"
-        lines += [f"* {called}: there was no time to measure {said}." for said in each.left_out.values()]
+        lines += [
+            f"* {called}: while the machine was measured, there was no time for {said}."
+            for said in each.left_out.values()
+        ]
         lines += [
             f"* **{called}: others used {share(others)} of the machine while it was measured.**"
             for others in each.measured_others.values()
@@ -114,12 +121,29 @@ def remarks(documents: Sequence[ValidationResult]) -> list[str]:
 def _messages(cases: Sequence[CaseResult]) -> list[str]:
     """Whether recorded messages are those that were sent, as others count them."""
     lines = []
-    known = [case.monitored for case in cases if case.monitored]
-    if known:
-        same = sum(each.equal if each.alike is None else each.alike for each in known)
+    monitored = [(case.setting.program, case.monitored) for case in cases if case.monitored]
+    if known := [each for _, each in monitored if each.alike is not None]:
         lines.append(
-            f"* In {same} of {sum(each.pairs for each in known)} pairs of ranks, Open MPI's monitoring component "
-            "counts the same messages as the recording. (Messages that make communicators are left out.)"
+            f"* In {sum(each.alike for each in known)} of {sum(each.pairs for each in known)} pairs of ranks, Open "
+            "MPI's monitoring component counts the same messages as the recording. (Messages that are sent once, such "
+            "as those that make communicators, are left out.)"
+        )
+    if known := [each for _, each in monitored if each.alike is None]:
+        off = [
+            (abs(each.counted_bytes / each.recorded_bytes - 1), program)
+            for program, each in monitored
+            if each.alike is None and each.recorded_bytes
+        ]
+        lines.append(
+            f"* In {sum(each.equal for each in known)} of {sum(each.pairs for each in known)} pairs of ranks, Open "
+            "MPI's monitoring component counts exactly the messages of the recording. It also counts those with which "
+            "the library makes communicators, and it does not count persistent sends."
+            + (
+                f" All bytes of a program differ by {share(np.median([part for part, _ in off]), digits=2)} in "
+                f"the median, and by {share(max(off)[0])} at most ({max(off)[1]})."
+                if off
+                else ""
+            )
         )
     rests = [
         sum(each.own_bytes for each in case.sent) / recorded
@@ -128,8 +152,8 @@ def _messages(cases: Sequence[CaseResult]) -> list[str]:
     ]
     if rests:
         lines.append(
-            f"* Interfaces count up to {share(max(rests), digits=1)} more bytes than messages, headers and startup "
-            "have: what libraries add to a message, and what TCP sends twice."
+            f"* Interfaces count up to {share(max(rests), digits=1)} more bytes than the messages, their headers and "
+            "the start of the program have. The rest is what libraries add to a message, and what TCP sends twice."
         )
     return lines
 

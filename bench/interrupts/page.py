@@ -27,10 +27,18 @@ With TCP, one core of a node does the part of the protocol that no rank does. Wh
 this core? `python -m interrupts` (bench/) wrote this page. It runs real TCP between two nodes of a [lab](../lab.md).
 The second node receives on one core, then on the other (receive packet steering). Nothing else changes.
 
-There are two nodes of two cores, at 10gbit, so that cores are the limit. Ranks 0 and 1 of the first node send. Rank 3
-of the second node receives. Rank 2 beside it computes. {pus} Two ranks that exchange messages and have a processor
-each look for them all the time. Others sleep between looks. There were {runs} launches with each core, on {mpi}.
-Numbers are medians; in brackets are intervals that hold {sure:.0%}. Kernel {kernel}, Rankwise {version}.
+There are two nodes of two cores, at 10gbit, so that cores are the limit.
+
+| node | rank | what it does |
+|---|---|---|
+| first | 0, 1 | send |
+| second | 2 | computes |
+| second | 3 | receives |
+
+{pus}
+Two ranks that exchange messages, and have a processor each, look for messages all the time. All others sleep between
+two looks. There were {runs} launches with each core, on {mpi}. Numbers are medians. In brackets are intervals that
+contain the true median with a probability of {sure:.0%}. Kernel {kernel}, Rankwise {version}.
 """
 
 _SHARED = "Ranks 1 and 3 share a processor of this machine, ranks 0 and 2 the other one."
@@ -38,52 +46,56 @@ _OWN = "Each has a processor of its own."
 
 _SUFFERS = """## Who suffers
 
-Rank 1 streams to rank 3 meanwhile. How much of its speed does rank 2 keep, if the interrupt core is its own, and if
-it is rank 3's? *kept* is the first divided by the second: what the interrupt core's work leaves. *predicted* is
-`rankwise predict` with a machine file measured in this lab and an interrupt core that takes {per_message} a message
-and {per_byte} ns a byte. These two numbers come from the rows of 8, 1024 and 65536 bytes. Nothing was fitted to the
-other rows.
+Rank 2 computes while rank 1 sends a stream of messages to rank 3. How much of its speed does rank 2 keep? *on rank 2's
+core*: the interrupt core is that of rank 2. *on rank 3's core*: it is that of rank 3. *apart*: the intervals of these
+two do not overlap. *kept*: the first divided by the second, which is what the interrupt core's work leaves.
+*predicted*: the same from `rankwise predict`, with a machine file that was measured in this lab. In it, the interrupt
+core takes
+{per_message} for a message and {per_byte} ns for a byte. These two numbers come from the rows of 8, 1024 and 65536
+bytes. Nothing was fitted to the other rows.
 """
 
 _CORES = """## Latency and bandwidth
 
-Half a round trip of rank 3 with ranks 0 and 1, and the stream from each. The interrupt core is rank 2's (*beside* the
-receiver) or rank 3's own (*on* it).
+Is it better for rank 3, the receiver, to be on the interrupt core (*on*) or beside it (*beside*: then it is the core of
+rank 2)? Measured are half a round trip with rank 0 and with rank 1, and the stream from each. The last column says
+which is better, if the intervals do not overlap.
 """
 
 _BY_CORE = """## Interrupts by core
 
-What the kernel counted on each processor for each message between the nodes, in one recorded launch each (`rankwise
-lab run --record`). *interrupts* bring packets to the processor that takes them in. A packet that is there already
-needs none, and several at once need one. *packets* are all that it took in, also those of the switch, which does not
-run on the interrupt core. Both nodes receive on one processor.
+How much work does each processor do for a message between the nodes? The kernel counted this in one recorded launch for
+each row (`rankwise lab run --record`). *interrupts* bring packets to the processor that takes them in. If several
+packets come at once, they need one interrupt; if packets wait already, the next one needs none. *packets* are all that
+the processor took in. Those of the switch are among them; it does not run on the interrupt core. Both nodes receive on
+the same processor.
 """
 
 _CLAIMS = """## Beside what was published
 
 Narayanaswamy, Balaji and Feng, *An Analysis of 10-Gigabit Ethernet Protocol Stacks in Multicore Environments* (2007):
-two nodes of two dual-core processors, each core the receiver in turn. *here* has two cores. *apart* means that
+two nodes of two dual-core processors, with the receiver on each core in turn. *here*: nodes of two cores. *apart*: the
 intervals do not overlap.
 """
 
 _LIMITS = """## What two processors can show
 
 * **Who suffers** can be shown: the rank that computes on the interrupt core, and not the one beside it.
-* **How much** depends on the messages a second. The machine file has the overheads of a C program's messages in
-  bursts. These ranks are Python and send less, so the prediction lets the core lose more. Whether that is the only
-  reason was not shown.
-* **The costs** are from this experiment, and not from `rankwise measure`: it looks for the interrupt core outside of
-  labs only, because nodes of a lab share one kernel. The sizes to which nothing was fitted say whether the costs
-  hold.
-* **Cost a byte.** Frames are handed over one by one, as from a cable, but without a copy. A real interface takes one.
-* **The other socket** (S-lat, S-bw: cores that share no cache with the interrupt core) is not there.
-* **Latency** can be told with rank 0 alone, because ranks that share a processor sleep while they wait. The sender is
-  *beside* the receiver, so it need not wake the other processor. A cluster does not have this reason.
-* **Bandwidth** (S-bw: beside is faster, because both work at once) cannot be shown here. Sender, receiver and
-  protocol share two processors, so two of them always share one. Where the last column is empty the intervals
-  overlap.
-* **More or less than 1** beside the interrupt core: virtual processors are not always equally fast, and two of them
-  may be threads of one core.
+* **How much** depends on the messages per second. The overheads in the machine file are those of a C program that sends
+  bursts of messages. The ranks here are Python, and send fewer messages. So the prediction lets the core lose more.
+  Whether this is the only reason was not shown.
+* **The costs** of the interrupt core come from this experiment, not from `rankwise measure`. In a lab, `measure` does
+  not look for the interrupt core, because all nodes share one kernel. The sizes to which nothing was fitted say whether
+  the costs hold.
+* **Cost per byte.** Frames are handed over one by one, as from a cable, but they are not copied. A real interface
+  copies them once.
+* **The other socket** (claims S-lat and S-bw: cores that share no cache with the interrupt core) does not exist here.
+* **Latency** can only be judged with rank 0, because ranks that share a processor sleep while they wait. Rank 0 sends
+  from the processor *beside* the receiver, so no other processor must be woken up. On a cluster this is not so.
+* **Bandwidth** (claim S-bw: beside is faster, because both cores work at once) cannot be shown here. Sender, receiver
+  and protocol have two processors, so two of them always share one.
+* **A share above 1** beside the interrupt core: virtual processors are not always equally fast, and two of them may be
+  threads of one core.
 """
 
 
@@ -173,7 +185,7 @@ def sentence(result: Result) -> str:
     lost = float(np.median([beside - on for on, beside in pairs]))
     return (
         f"**In {slower} of {len(pairs)} comparisons ({len(SIZES)} sizes) the computing rank was slower on the "
-        f"interrupt core than beside it, in the median by {100 * lost:.0f} % of its speed alone.**"
+        f"interrupt core than beside it. In the median it lost {100 * lost:.0f} % of the speed that it has alone.**"
     )
 
 
@@ -211,8 +223,8 @@ def _inside(result: Result) -> str:
     compared = {size: _over(*cores) for size, cores in kept.items() if _apart(*cores)}
     inside = sum(found.low <= _predicted(result, size) <= found.high for size, found in compared.items())
     return (
-        f"At {inside} of {len(compared)} sizes whose two cores are apart, and that nothing was fitted to, the "
-        "prediction is inside the measured interval."
+        f"Of the sizes to which nothing was fitted, {len(compared)} have two cores that are apart. At {inside} of them "
+        "the prediction is inside the measured interval."
     )
 
 
@@ -288,13 +300,13 @@ def _claims(result: Result) -> list[list[str]]:
         [
             "who works",
             "one core takes more than 99 % of all interrupts",
-            f"it takes {_irq_share(result)} of the interrupts for packets; the processor of a rank that computes takes "
-            f"in {_three(came[0])} frames a second on that core, {_three(came[1])} beside it",
+            f"it takes {_irq_share(result)} of the interrupts for packets. The core of the computing rank takes "
+            f"in {_three(came[0])} frames a second if it is that core, {_three(came[1])} if not",
         ],
         [
             "who suffers",
             "the rank on it has less of it",
-            f"a rank that computes keeps {on:.2f} of its speed on that core, {beside:.2f} beside it",
+            f"a rank that computes keeps {on:.2f} of its speed on that core, and {beside:.2f} beside it",
         ],
         [
             "bandwidth",
@@ -325,6 +337,6 @@ def _sides(result: Result, sizes: Sequence[int], key: str, senders: Sequence[int
             better["beside" if _apart(on, beside) else "on" if _apart(beside, on) else ""] += 1
             ratios.append(beside.value / on.value)
     return (
-        f"beside it {float(np.median(ratios)):.2f} times as good in the median; apart and better beside it "
-        f"{better['beside']}, on it {better['on']}, not apart {better['']} of {len(ratios)}"
+        f"beside it {float(np.median(ratios)):.2f} times as good in the median. Of {len(ratios)} comparisons: "
+        f"{better['beside']} apart and better beside it, {better['on']} apart and better on it, {better['']} not apart"
     )

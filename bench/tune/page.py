@@ -18,16 +18,18 @@ from tune.runs import Run
 _HEAD = """<!-- Written by `python -m tune`; edit bench/tune/page.py instead. -->
 # What `rankwise tune` gains and costs
 
-Written by `python -m tune` (bench/) in {minutes:.0f} minutes. Two ranks may change places on two
-processing units. In each round every way to run a case comes once, in an order that is shuffled (seed {seed});
-rounds: {rounds}.
-A cell is a median, and in brackets an interval that holds {sure:.0%}. Kernel {kernel}, Rankwise {version}.
+What does a program gain from the tuner, and what does it lose where there is nothing to gain? `python -m tune` (bench/)
+measured this in {minutes:.0f} minutes. Two ranks may change places on two processing units. There were {rounds} rounds.
+In each round every way to run a case comes once, in an order that is shuffled (seed {seed}). A cell is a median, and in
+brackets an interval that contains the true median with a probability of {sure:.0%}. Kernel {kernel}, Rankwise
+{version}.
 """
-_CASE = """Rates are iterations a second by those of the best static mapping, `{best}`, in the same round;
-*by itself* is the rate under `rankwise tune` by that of the mapping that it began with. {seconds:.0f} s a run."""
+_CASE = """Numbers are iterations a second, divided by those of the best static mapping (`{best}`) in the same round.
+*by itself*: the rate under `rankwise tune`, divided by that of the mapping with which it began. A run takes
+{seconds:.0f} s."""
 _LOAD = (
-    " The load is a real-time process that takes its part of the first unit in pieces of a millisecond, "
-    "as interrupts do."
+    " The load is a real-time process. It takes its part of the first unit in pieces of a millisecond, as "
+    "interrupts do."
 )
 _TITLES = [
     "",
@@ -60,7 +62,7 @@ def _targets(results: Results) -> Iterator[str]:
     yield ""
     yield from table(["target", "measured", ""], [list(row) for row in targets.rows(results)])
     yield ""
-    yield "*by the median only*: not all of the interval agrees."
+    yield "*by the median only*: the median says so, but not the whole interval."
     yield ""
 
 

@@ -209,7 +209,18 @@ def test_what_others_count_of_the_recorded_messages_is_said(tmp_path):
     text = page.render("accuracy", [validated(tmp_path / "v", sent=[sent], monitored=counted)])
     # THEN both are said
     assert "In 4 of 4 pairs of ranks, Open MPI's monitoring component counts the same messages" in text
-    assert "count up to 5.0 % more bytes than messages, headers and startup have" in text
+    assert "count up to 5.0 % more bytes than the messages, their headers and the start" in text
+
+
+def test_without_a_longer_run_messages_that_are_sent_once_count_too(tmp_path):
+    # GIVEN counts of the component, of which nothing says what is sent once
+    counted = Monitored(4, 3, 10, 12, 1000, 1100, alike=None)
+    # WHEN the page is written
+    text = page.render("accuracy", [validated(tmp_path / "v", monitored=counted)])
+    # THEN it does not say that these are left out, but by how much all bytes differ
+    assert "In 3 of 4 pairs of ranks, Open MPI's monitoring component counts exactly the messages" in text
+    assert "left out" not in text.split("## Programs")[0].split("Open MPI's monitoring")[1]
+    assert "All bytes of a program differ by 10.00 % in the median, and by 10 % at most (" in text
 
 
 def test_predictions_of_several_versions_of_the_code_are_said_to_be_so(tmp_path):

@@ -131,5 +131,5 @@ def test_the_table_shows_target_and_what_is_reached(result):
     assert list(rows)[: len(TARGETS)] == list(TARGETS)
     for found in tallies(result.claims):
         row = rows[found.kind]
-        assert (row["come out"], row["tested"]) == (found.reproduced, found.tested)
+        assert (row["reproduced"], row["tested"]) == (found.reproduced, found.tested)
         assert row["passes"] == {None: "no target", True: "yes", False: "no"}[found.passes]

@@ -17,7 +17,7 @@ def render(result: StudyResult) -> str:
         parts.append(_rows(["target", "found", "asked for", "outcome"], rows))
     parts += [_table(table) for table in result.tables]
     if result.claims:
-        parts.append(claims_table(result.claims))
+        parts += ["## Statements", claims_table(result.claims)]
     parts += result.notes
     parts += [f"Not known: {each}" for each in result.missing]
     return "\n\n".join(parts) + "\n"

@@ -18,10 +18,14 @@ TAKES: tuple[str, ...] = ()
 MODES: tuple[Mode, ...] = ("machine",)
 
 
-_COLUMNS = ["kind", "target", "reached", "come out", "tested", "not tested", "calibrations", "passes"]
+_COLUMNS = ["kind", "target", "reached", "reproduced", "tested", "not tested", "calibrations", "passes"]
 _NOTE = (
-    "Calibrations are what machine files and cases were made from. They must come out, and do not count. "
-    f"A number comes out if it is within {percent(CLOSE)}."
+    "Calibrations are statements that machine files and cases were made from. They must be reproduced, and do not "
+    f"count. A number is reproduced if it is within {percent(CLOSE)}."
+)
+_LETTERS = (
+    "The name of a claim begins with the letter of its paper. How a claim was tested: exact count is of messages and "
+    "bytes, predicted is by a replay, hardware figure is read from the machine file."
 )
 
 
@@ -52,11 +56,11 @@ def run(request: Request) -> StudyResult:
         title="What the papers state, and what Rankwise finds",
         on=sorted({name for result in results for name in result.on}),
         how="predicted",
-        verdict=f"{reproduced} of {tested} statements that can be tested come out. "
+        verdict=f"{tested} statements of the four papers can be tested, and {reproduced} of them are reproduced. "
         f"{sum(each.calibrations for each in counted)} more are what the machine files were made from.",
         tables=[
             Table("Statements by kind", _COLUMNS, rows, [_NOTE]),
-            Table("The papers", ["claims", "paper"], papers),
+            Table("The papers", ["claims", "paper"], papers, [_LETTERS]),
             Table("The studies", ["study", "what it finds"], verdicts),
         ],
         claims=outcomes,
