@@ -126,6 +126,21 @@ def test_pages_that_the_program_names_are_there():
     assert missing <= {"docs/internals/tuning.md"}  # `make bench-tune` writes it
 
 
+def test_rules_that_sources_name_are_on_the_pages_of_the_models():
+    # GIVEN the rules that comments and pages name, such as M9
+    named = set()
+    for path in (
+        path for room in ("core", "python", "tests", "formats", "docs") for path in (TOP / room).rglob("*")
+    ):
+        if path.suffix in {".py", ".cpp", ".hpp", ".md"}:
+            named |= set(re.findall(r"loggops\.md,? ([MP]\d+)\b|\b([MP]\d+) of formats/", path.read_text()))
+    rules = {rule for pair in named for rule in pair if rule}
+    assert len(rules) > 5
+    # THEN each has a heading of its own
+    said = "".join((TOP / "formats" / name).read_text() for name in ("loggops.md", "plain_loggops.md"))
+    assert rules <= set(re.findall(r"^### ([MP]\d+) ", said, re.MULTILINE))
+
+
 def tags():
     """Tags of all warnings, by file."""
     for path in sorted((TOP / "python" / "rankwise").rglob("*.py")):

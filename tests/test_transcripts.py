@@ -41,7 +41,8 @@ def inputs(tmp_path_factory):
     directory = tmp_path_factory.mktemp("transcripts")
     shutil.copytree(TRANSCRIPTS / "inputs", directory, dirs_exist_ok=True)
     shutil.copy(KEPT / f"{RECORDINGS['app']}.16.20mbit.machine.toml", directory / "lab.machine.toml")
-    shutil.copy(TOP / "machines" / "lumi-c.machine.toml", directory)
+    for name in ("archer2", "lumi-c"):
+        shutil.copy(TOP / "machines" / f"{name}.machine.toml", directory)
     safe = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}
     for name, of in RECORDINGS.items():
         with tarfile.open(KEPT / f"{of}.16.20mbit.rw.tar.xz") as archive:
