@@ -30,7 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of this action; those of the plan have no default, so that `--resume` sees what was given."""
     from rankwise.cli.parsing import add_json, add_output
 
-    own = "run on these hosts: a launch line without the program, as 'mpiexec -n 64 -hosts n01,n02'"
+    own = "run on these hosts: a launch line without the program, such as 'mpiexec -n 64 -hosts n01,n02'"
     parser.add_argument("--on", metavar="LINE", help=own + "; default: in a lab")
     plan = parser.add_argument_group("what is validated (fixed when a validation begins)")
     plan.add_argument("--nodes", type=int, metavar="N", help="number of nodes of the lab; default 4")

@@ -23,7 +23,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
     add_output(parser, "the machine file; default HOST.machine.toml", metavar="FILE.machine.toml")
     parser.add_argument("--quick", action="store_true", help="take less than a minute instead of about five")
-    parser.add_argument("--budget", type=duration, metavar="TIME", help="take about this much time, as 2min")
+    parser.add_argument(
+        "--budget", type=duration, metavar="TIME", help="take about this much time, such as 2min"
+    )
     parser.add_argument(
         "--resume",
         action="store_true",

@@ -62,7 +62,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--budget",
         type=duration,
         metavar="TIME",
-        help="time for the search, as 30s; default 10s; a graph: until the search ends by itself",
+        help="time for the search, such as 30s; default 10s; a graph: until the search ends by itself",
     )
     parser.add_argument(
         "--seed",
@@ -85,7 +85,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=share,
         metavar="SHARE",
         help="keep the placement in which the program ran, unless another one saves more than this share of its time, "
-        "as 0.1; default 0",
+        "such as 0.1; default 0",
     )
     parser.add_argument(
         "--memory-bound",

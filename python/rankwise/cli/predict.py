@@ -58,9 +58,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     allocation = f"blocked, cyclic or plane=K; {repeat}"
     parser.add_argument("--allocation", action="append", default=[], metavar="HOW", help=allocation)
-    setting = "change a number of the machine, as network.G=0.1ns/B; may be given again"
+    setting = "change a number of the machine, such as network.G=0.1ns/B; may be given again"
     parser.add_argument("--set", action="append", default=[], metavar="T.K=V", help=setting)
-    sweep = "predict for a range of a number, as network.L=1us..100us:21,log"
+    sweep = "predict for a range of a number, such as network.L=1us..100us:21,log"
     parser.add_argument("--sweep", metavar="T.K=A..B", help=sweep)
     parser.add_argument("--plot", metavar="FILE", help="draw what --sweep finds: .svg, .png or .pdf")
     perfetto = "write a timeline for ui.perfetto.dev (Chrome trace JSON)"
@@ -89,7 +89,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--library", choices=("mpich", "mpich2", "cray", "openmpi", "openmpi-4"), metavar="MPI", help=library
     )
-    flops = "floating-point operations per second of a core, as 2.5Gf; for SimGrid's traces, which count them"
+    flops = "floating-point operations per second of a core, such as 2.5Gf; for SimGrid's traces, which count them"
     parser.add_argument("--flops", type=flops_per_s, metavar="RATE", help=flops)
     memory = (
         "memory for the replay; a larger schedule is replayed in windows, without timeline and critical "

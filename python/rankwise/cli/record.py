@@ -26,7 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
     add_output(
         parser,
-        "the recording; default: named after the program, the ranks, and the job or the time, as app.16r.JOB.rw",
+        "the recording; default: named after the program, the ranks, and the job or the time, such as app.16r.JOB.rw",
         metavar="DIR",
     )
     add_what(parser)
@@ -69,13 +69,14 @@ def add_what(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--counters",
         metavar="LIST",
-        help="other counters of the processor, with commas between: names of `perf list` or libpfm4, or raw codes as "
-        "r10d1; `none` for none",
+        help="other counters of the processor, with commas between: names of `perf list` or libpfm4, or raw codes "
+        "such as r10d1; `none` for none",
     )
     parser.add_argument(
         "--samples",
         metavar="TIME",
-        help="time between samples of what ranks use, as 10ms; `off`: at the start and the end only; default 100ms",
+        help="time between samples of what ranks use, such as 10ms; `off`: at the start and the end only; default "
+        "100ms",
     )
     add_keep_arguments(parser)
 

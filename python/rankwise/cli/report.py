@@ -101,7 +101,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--core-order",
         metavar="ORDER",
         help="in which order the ranks of a node take its cores: neighbours in hwloc's order (logical), by OS index "
-        "(os), a core of each package in turn (packages), or a list as 3,2,0,1; default: os if --node has "
+        "(os), a core of each package in turn (packages), or a list such as 3,2,0,1; default: os if --node has "
         "indexes, else logical",
     )
     asked.add_argument("--placement", metavar="FILE", help="a placement file, NAME.placement.json")

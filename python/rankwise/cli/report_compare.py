@@ -35,8 +35,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--fail-above",
         type=_part,
         metavar="PERCENT",
-        help="exit status 1 if the new runs take this much longer, as 5%%; with several runs a side, the difference "
-        "must also be more than noise",
+        help="exit status 1 if the new runs take this much longer, such as 5%%; with several runs a side, the "
+        "difference must also be more than noise",
     )
     group.add_argument(
         "--scaling",

@@ -35,7 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=duration,
         default=2.0,
         metavar="TIME",
-        help="with --watch: how often, as 5s; default 2s",
+        help="with --watch: how often, such as 5s; default 2s",
     )
 
 

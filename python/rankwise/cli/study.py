@@ -35,14 +35,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "  rankwise study network-sharing --on cluster --part 2/8 -- srun -n 64"
     )
     parser.add_argument(
-        "name", nargs="?", metavar="NAME", help="the study, as levels; without it all are listed"
+        "name", nargs="?", metavar="NAME", help="the study, such as levels; without it all are listed"
     )
     on = (
         "machine FILE ...: predict for these machine files (default: those of the paper); lab [NAME]: measure "
         "in a lab; cluster: measure with the launcher behind `--`"
     )
     parser.add_argument("--on", nargs="+", metavar="WHERE", help=on)
-    app = "program instead of the study's own: a workload as cg.A, a recording, or a command; may be given again"
+    app = "program instead of the study's own: a workload such as cg.A, a recording, or a command; may be given again"
     parser.add_argument("--app", action="append", default=[], metavar="PROGRAM", help=app)
     parser.add_argument("--ranks", type=int, metavar="N", help="number of ranks instead of the study's own")
     part = (

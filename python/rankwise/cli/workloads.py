@@ -31,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "Some workloads have options of their own, which follow NAME; the list has them."
     )
     parser.add_argument(
-        "name", nargs="?", metavar="NAME", help="the workload, as cg; without it all are listed"
+        "name", nargs="?", metavar="NAME", help="the workload, such as cg; without it all are listed"
     )
     parser.add_argument(
         "--launcher",

@@ -23,7 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="with one process on each package instead, and a thread for each core",
     )
-    blas = "BLAS with the Fortran interface, as libblas.so.3; default: that of numpy"
+    blas = "BLAS with the Fortran interface, such as libblas.so.3; default: that of numpy"
     group.add_argument("--blas", metavar="LIBRARY", help=blas)
 
 

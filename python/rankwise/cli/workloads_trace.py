@@ -29,13 +29,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="write a recording without running the program; its times are predicted",
     )
     group.add_argument(
-        "-o", "--output", metavar="DIR", help="the recording, as cg.rw; default NAME.CLASS.Nr.rw"
+        "-o", "--output", metavar="DIR", help="the recording, such as cg.rw; default NAME.CLASS.Nr.rw"
     )
     group.add_argument("-f", "--force", action="store_true", help="replace what is there")
     machine = "machine file for the times; default: one node on which messages take no time"
     group.add_argument("--machine", metavar="FILE", help=machine)
     group.add_argument("--placement", metavar="FILE", help="where the ranks are; default: blocked")
-    rate = "floating-point operations per second of a core, as 2.5Gf; default 1Gf"
+    rate = "floating-point operations per second of a core, such as 2.5Gf; default 1Gf"
     group.add_argument("--flops", type=flops_per_s, metavar="RATE", help=rate)
     kernels = "file with the cost of computing kernels (formats/kernels.md); default: as --flops says"
     group.add_argument("--kernels", metavar="FILE", help=kernels)
