@@ -17,7 +17,7 @@
 namespace rankwise::tune {
 namespace {
 
-constexpr int most_passes = 1000; // over a process that makes threads all the time
+constexpr int most_restoring_passes = 1000; // over a process that makes threads all the time
 
 bool is_ours(const PuSet &mask, const ThreadEntry &entry, const PuSet &cpuset) {
     return mask == entry.after || mask == entry.before || mask == cut(entry.after, cpuset) ||
@@ -127,7 +127,7 @@ class ProcessRestore {
 /// thread may be born while its parent still has the mask that is taken back: until none is new, twice.
 void restore_processes(std::vector<ProcessRestore> &processes) {
     int quiet = 0;
-    for (int pass = 0; pass < most_passes && quiet < 2; ++pass) {
+    for (int pass = 0; pass < most_restoring_passes && quiet < 2; ++pass) {
         bool changed = false;
         for (auto &process : processes) {
             changed = process.pass() || changed;

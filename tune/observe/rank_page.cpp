@@ -13,7 +13,7 @@
 namespace rankwise::tune {
 namespace {
 
-constexpr std::int32_t most_ranks = 1 << 24; // more than any machine has
+constexpr std::int32_t most_ranks_of_program = 1 << 24; // more than any machine has
 
 /// Of another moment than this one's: ticks of a page that were taken on another core may be ahead of ours.
 Seconds since(std::uint64_t ticks, const TickMoment &moment, double ticks_per_s) {
@@ -25,8 +25,8 @@ Seconds since(std::uint64_t ticks, const TickMoment &moment, double ticks_per_s)
 std::optional<PageOwner> owner_of(const rw_tune_page &page) {
     const bool sound = page.magic == RW_TUNE_MAGIC && page.version == RW_TUNE_VERSION &&
                        page.page_bytes == sizeof(rw_tune_page) && page.pid > 0 && page.rank >= 0 &&
-                       page.ranks > page.rank && page.ranks <= most_ranks && page.ticks_per_s >= 1e6 &&
-                       page.ticks_per_s <= 1e12;
+                       page.ranks > page.rank && page.ranks <= most_ranks_of_program &&
+                       page.ticks_per_s >= 1e6 && page.ticks_per_s <= 1e12;
     if (!sound) {
         return std::nullopt;
     }
