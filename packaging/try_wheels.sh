@@ -3,7 +3,8 @@
 # Installs the wheels of a directory in a clean Debian that has no compiler; then records and reports a program with each
 # of Debian's MPIs. With Debian's Python, and with Pythons of other directories, which must run on that Debian.
 # Usage, as root: packaging/try_wheels.sh DIRECTORY SUITE [PREFIX...]    for example wheels bookworm ~/.pyenv/versions/3.12.1
-# $DEBIAN is a mirror, if not Debian's own. What pip is told by its environment and by /etc/pip.conf holds there too.
+# $DEBIAN is a mirror, if not Debian's own. What pip is told by its environment and by /etc/pip.conf holds there too. A
+# Debian's own Python that is too old for Rankwise is left out: then give another.
 set -eu
 wheels=$(cd "$1" && pwd)
 suite=$2
@@ -19,9 +20,11 @@ inside() {
 }
 
 debootstrap --variant=minbase "$suite" "$root" ${DEBIAN:+"$DEBIAN"} >/dev/null
-# Beside Python, what Pythons of other directories load, and ip for `rankwise lab`.
-inside apt-get install -qq -y --no-install-recommends python3 python3-venv ca-certificates iproute2 libssl3 libffi8 \
-    libsqlite3-0 liblzma5 libbz2-1.0 libreadline8 >/dev/null
+# Beside Python, what Pythons of other directories load, as this Debian names it, and ip for `rankwise lab`.
+libraries=$(inside apt-cache pkgnames lib |
+    grep -xE 'lib(ssl3|ssl3t64|ffi8|sqlite3-0|lzma5|bz2-1\.0|readline8|readline8t64)')
+# shellcheck disable=SC2086
+inside apt-get install -qq -y --no-install-recommends python3 python3-venv ca-certificates iproute2 $libraries >/dev/null
 for file in /etc/resolv.conf /etc/pip.conf ${PIP_CERT:+"$PIP_CERT"}; do
     [ ! -f "$file" ] || cp -L --remove-destination --parents "$file" "$root"
 done
@@ -39,6 +42,8 @@ for compiler in cc gcc clang tcc; do
 done
 for python in /usr/bin/python3 /usr/local/bin/python-*; do
     [ -e "$python" ] || continue
+    old=$("$python" -c 'import sys; print(sys.version_info < (3, 10))')
+    [ "$old" = False ] || continue
     version=$("$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])')
     "$python" -m venv "/opt/$version"
     pip="/opt/$version/bin/pip --disable-pip-version-check -q"
@@ -46,7 +51,13 @@ for python in /usr/bin/python3 /usr/local/bin/python-*; do
     $pip install "/opt/$version/wheel"/*.whl
     echo "== Python $version: $(basename "/opt/$version/wheel"/*.whl)"
     "/opt/$version/bin/rankwise" --version
+    for file in man/man1/rankwise-record.1 bash-completion/completions/rankwise zsh/site-functions/_rankwise \
+        fish/vendor_completions.d/rankwise.fish; do
+        test -s "/opt/$version/share/$file"
+    done
 done
+ls -d /opt/3.* >/dev/null # one at least
+ldd --version | head -1
 INSTALL
 inside bash /install.sh
 
