@@ -44,6 +44,7 @@ void Group::forget() {
     known.clear();
     failed.clear();
     said.clear();
+    wanted.clear();
     last.reset();
     base.reset();
     middle.reset();

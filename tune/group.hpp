@@ -49,7 +49,8 @@ struct Group {
     std::optional<Sample> base, middle; ///< its part of samples: at the begin of a window, and in it
     std::optional<Sample> watched;      ///< at the begin of a short one
 
-    bool acting = false; ///< above the one threshold, and not yet below the other
+    bool acting = false;           ///< above the one threshold, and not yet below the other
+    std::set<std::int64_t> wanted; ///< `moved_by` what the window before spoke for
     Seconds quiet_until = 0, pause = 0;
     std::vector<Known> known;
     std::vector<Failed> failed;

@@ -38,6 +38,18 @@ double exchanges(const Change &change) {
     return std::max(1.0, 0.5 * static_cast<double>(change.moves.size()));
 }
 
+/// Processes and, below zero, interrupts.
+std::set<std::int64_t> moved_by(const Change &change) {
+    std::set<std::int64_t> moved;
+    for (const RankMove &move : change.moves)
+        moved.insert(move.process.number);
+    for (const Change::Pages &pages : change.pages)
+        moved.insert(pages.process.number);
+    for (const Change::Interrupt &interrupt : change.interrupts)
+        moved.insert(-1 - std::int64_t{interrupt.number});
+    return moved;
+}
+
 double cost(const Change &change) {
     return changes_of_trial * static_cast<double>(change.moves.size()) * move_costs / worth_within;
 }
@@ -311,6 +323,7 @@ struct Tuner::State {
         if (heed_others(group))
             return true;
         const std::vector<Proposal> proposals = worthwhile(observation, group);
+        const std::set<std::int64_t> wanted_before = std::exchange(group.wanted, {});
         if (proposals.empty())
             return false;
         // A window with two phases of the program in it says nothing of either.
@@ -326,6 +339,11 @@ struct Tuner::State {
             if (const std::string who = other_movers(own, policy, name, proposal.change); !who.empty())
                 say(name, Event::refused, who + " moves what would be moved");
             else {
+                // One window may have had a guest in it that is gone; what is to be measured costs progress.
+                group.wanted = moved_by(proposal.change);
+                if (std::ranges::none_of(group.wanted,
+                                         [&](std::int64_t each) { return wanted_before.contains(each); }))
+                    return true;
                 propose(name, group, proposal, own);
                 return true;
             }

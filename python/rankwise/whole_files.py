@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import errno
 import os
-import secrets
 import shutil
 import stat
 from collections.abc import Iterator
@@ -72,7 +71,7 @@ def replacing(path: Path) -> Iterator[Path]:
         RankwiseError: `path` is a pipe or a device.
     """
     refuse_special(path)
-    scratch = path.with_name(f".{path.name[:200]}.{secrets.token_hex(8)}")
+    scratch = path.with_name(f".{path.name[:200]}.{os.urandom(8).hex()}")
     os.close(os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666))
     try:
         with suppress(OSError):
@@ -123,7 +122,7 @@ def filling(path: Path) -> Iterator[Path]:
     Raises:
         RankwiseError: It cannot be written.
     """
-    scratch = path.with_name(f".{path.name[:200]}.{secrets.token_hex(8)}")
+    scratch = path.with_name(f".{path.name[:200]}.{os.urandom(8).hex()}")
     try:
         scratch.mkdir()
         yield scratch

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import os
-import secrets
 import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -68,7 +67,7 @@ def claim(name: str, force: bool) -> Claim:
                 raise RankwiseError(
                     f"`{path}` is there already", "use `--force` to replace it, or `-o` for another one"
                 )
-            before = path.with_name(f".{path.name[:200]}.{secrets.token_hex(8)}")
+            before = path.with_name(f".{path.name[:200]}.{os.urandom(8).hex()}")
             os.rename(path, before)
         path.mkdir()
     except OSError as error:
