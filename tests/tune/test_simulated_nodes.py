@@ -416,7 +416,7 @@ def test_a_suspension_is_no_part_of_what_is_measured(program, begin, iterations)
 
 def test_a_tuner_that_comes_late_leaves_nothing_that_is_not_measured(program):
     # GIVEN a change that is being tried when the tuner begins to get too little time
-    late = "\n".join(f"at {3 + 2.05 * i:.2f} jump 2" for i in range(100))
+    late = "\n".join(f"at {4 + 2.05 * i:.2f} jump 2" for i in range(100))
     # WHEN all its windows are too long
     outcome = simulate(program, SWAPPED.format("", late, 60))
     # THEN the change is taken back
