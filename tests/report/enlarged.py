@@ -99,7 +99,9 @@ def enlarged(report: data.ReportData, ranks: int) -> data.ReportData:
             None,
         ),
         call_sites=[
-            data.CallSite("MPI_Send", f"/lib/{at % 3}.so", at, f"function_{at % 40}", "a.c", at, at + 1, at / 10, 0.1)
+            data.CallSite(
+                "MPI_Send", f"/lib/{at % 3}.so", at, f"function_{at % 40}", "_Z", "a.c", at, at + 1, at / 10, 0.1
+            )
             for at in range(400)
         ],
         matrix=communication.CommMatrix(
