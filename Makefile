@@ -101,6 +101,7 @@ docs: $(VENV)/.docs
 dev: $(VENV)/bin/python
 	$(PIP) install --quiet -c constraints.txt "scikit-build-core>=0.11,<2" "nanobind>=2.4,<4" "setuptools-scm>=8.1,<11" ninja
 	$(PIP) install --quiet -c constraints.txt --no-build-isolation -Ceditable.mode=redirect -Ccmake.define.RANKWISE_UNITY=OFF -e ".[lint,test]"
+	$(BIN)/python -m compileall -q python/rankwise
 
 # What the documents quote of the commands' output.
 transcripts: $(VENV)/.test

@@ -14,7 +14,8 @@ PYTHON = TOP / "python"
 # A room may import those before it.
 PYTHON_ORDER = (
     ("errors", "quantities", "owner", "child", "locks", "scratch", "regular_files", "whole_files")
-    + ("short_memory", "site_build", "machine", "launchers", "workloads", "record", "recording", "exports")
+    + ("short_memory", "cache_home", "site_build")
+    + ("machine", "launchers", "workloads", "record", "recording", "exports")
     + (
         "schedule",
         "replay",

@@ -17,6 +17,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from rankwise.cache_home import cache_home
 from rankwise.errors import RankwiseError
 from rankwise.scratch import scratch
 
@@ -173,9 +174,9 @@ def build_program(
     return program
 
 
-def cache_home() -> Path:
+def programs_home() -> Path:
     """Where compiled programs are kept; all nodes must see it."""
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "rankwise" / "programs"
+    return cache_home() / "programs"
 
 
 def cached_directory(
@@ -187,7 +188,7 @@ def cached_directory(
         digest.update(word.encode() + b"\0")
     for path in [*files, *sorted(h for r in rooms for h in r.rglob("*.h"))]:
         digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
-    return cache_home() / f"{toolchain.soname}-{digest.hexdigest()[:16]}"
+    return programs_home() / f"{toolchain.soname}-{digest.hexdigest()[:16]}"
 
 
 def _compile(

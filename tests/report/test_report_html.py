@@ -7,6 +7,7 @@ import json
 import zlib
 from html.parser import HTMLParser
 
+import jinja2
 import msgspec
 import numpy as np
 import pytest
@@ -130,3 +131,23 @@ def test_a_finding_says_what_it_costs_and_what_shows_it(report):
         )
     assert text.count("mending it saves about 500 ms") == 6
     assert "3 more findings" in text
+
+
+def test_templates_are_compiled_once_and_again_where_what_was_kept_is_damaged(record, tmp_path, monkeypatch):
+    report = build(Recording.open(record()))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    page = render(report)
+    kept = [each for each in tmp_path.glob("cache/rankwise/templates/*/*") if each.is_file()]
+    assert kept
+    # WHEN they are compiled already
+    with monkeypatch.context() as refusing:
+        refusing.setattr(jinja2.Environment, "_generate", lambda *_, **__: pytest.fail("compiled again"))
+        assert render(report) == page
+    # THEN the page is the same, also from files that are not as they were written
+    for at, each in enumerate(kept):
+        content = each.read_bytes()
+        each.write_bytes((b"", content[:40], content[:-50], b"j2" + bytes(100))[at % 4])
+    assert render(report) == page
+    # AND without a directory
+    monkeypatch.setenv("XDG_CACHE_HOME", "/dev/null/cache")
+    assert render(report) == page

@@ -261,7 +261,7 @@ class _Archive:
         return at_enter, at_leave
 
     def _messages(self, rank: int, columns: _Columns) -> Callable[[int, str, int], _Record]:
-        """A function that gives peer, communicator, tag and bytes for a call, a prefix of columns and a row of these."""
+        """A function that gives peer, communicator, tag and bytes, for a call, columns and a row of these."""
         comms = columns["comm"]
         parts = {prefix: [columns[name] for name in names] for prefix, names in _MESSAGE.items()}
         places: dict[int, tuple[int, dict[int, int]]] = {}

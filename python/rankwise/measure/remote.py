@@ -33,7 +33,7 @@ def topologies(words: Sequence[str], program: Path, patience_s: float) -> dict[s
         The hosts that could be read; none where programs cannot be recorded.
     """
     # Beside the compiled programs, because all nodes must see that file system anyway.
-    home = site_build.cache_home()
+    home = site_build.programs_home()
     home.mkdir(parents=True, exist_ok=True)
     with scratch("census", home) as directory:
         path = directory / "census.rw"

@@ -31,7 +31,16 @@ from rankwise.report import (
 )
 from rankwise.report.data import ReportData
 from rankwise.report.hosts import short_names
-from rankwise.report.html import call_tree, communication, distribution, look, over_time, predicted, stack
+from rankwise.report.html import (
+    call_tree,
+    communication,
+    distribution,
+    look,
+    over_time,
+    predicted,
+    stack,
+    templates,
+)
 
 # Rows of a table; others are in the JSON.
 _MOST_ROWS = 500
@@ -49,9 +58,7 @@ _SCRIPTS = ("page.js", "matrix.js", "map.js", "charts.js")
 
 def environment() -> jinja2.Environment:
     """Where templates are found, with what all of them use."""
-    made = jinja2.Environment(
-        autoescape=True, trim_blocks=True, lstrip_blocks=True, loader=jinja2.FunctionLoader(_file)
-    )
+    made = templates.environment(_file)
     made.filters.update(spans=_spans, in_script=_in_script)
     made.globals.update(
         words=words,
@@ -70,7 +77,7 @@ def environment() -> jinja2.Environment:
 
 def render(report: ReportData) -> str:
     """The whole page."""
-    templates = environment()
+    made = environment()
     given: dict[str, Any] = {
         "report": report,
         "most_rows": _MOST_ROWS,
@@ -106,9 +113,9 @@ def render(report: ReportData) -> str:
             "states": communication.states(report),
         },
     }
-    sections = templates.get_template("sections.html.jinja").render(given)
+    sections = made.get_template("sections.html.jinja").render(given)
     there = {name: title for name, title in SECTIONS.items() if name in _ALWAYS or f'id="{name}"' in sections}
-    return templates.get_template("page.html.jinja").render(
+    return made.get_template("page.html.jinja").render(
         given,
         sections=Markup(sections),
         contents=there.items(),
