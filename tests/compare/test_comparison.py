@@ -8,6 +8,7 @@ from raw_writer import ABORTED, MANIFEST, Rank, write_recording
 
 from rankwise.cli import main
 from rankwise.compare.comparison import compare
+from rankwise.findings.catalogue import findings_of
 from rankwise.recording import Recording
 
 MS = 1_000_000
@@ -100,6 +101,21 @@ def test_findings_that_went_and_came(tmp_path):
     # AND a run that could not be looked at has mended nothing
     partial = run(tmp_path / "c.rw", flags=ABORTED)
     assert compare([uneven], [partial]).gone == []
+
+
+def test_a_finding_of_the_whole_run_is_neither_gone_nor_new_where_another_rank_has_most(tmp_path):
+    # GIVEN two runs whose ranks all wait for a core, in one rank 0 most and in one rank 1
+    runs = []
+    for most in range(2):
+        ranks = [
+            Rank(me, 2, affinity=(me,), runqueue_wait_ns=(300 + 9 * (me == most)) * MS) for me in range(2)
+        ]
+        for rank in ranks:
+            rank.count("MPI_Allreduce", ns=400 * MS)
+        runs.append(Recording.open(write_recording(tmp_path / f"{most}.rw", ranks)))
+    assert [[each.name for each in findings_of(run)[0]] for run in runs] == [["busy-cores"]] * 2
+    found = compare(*([run] for run in runs))
+    assert (found.gone, found.new) == ([], [])
 
 
 @pytest.mark.parametrize(("above", "status"), [("5%", 1), ("25 %", 0)])

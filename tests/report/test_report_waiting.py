@@ -68,18 +68,80 @@ def test_a_ranks_time_is_in_parts_that_make_the_whole(tmp_path):
     assert [sum(parts) for parts in zip(*columns, strict=True)] == pytest.approx(report.ranks.time_s)
 
 
-def test_waiting_for_a_core_is_taken_off_all_time_in_mpi_alike(tmp_path):
-    # GIVEN rank 1 in MPI for 80 of 100 ms, 20 of them in a receive that it waited in for 10; 40 ms without a core
-    ranks = [Rank(me, 2, flags=FINALIZED | TRACED, run_ns=100_000 * US) for me in range(2)]
-    ranks[0].event("MPI_Send", 30_000 * US, 0, u(0) + z(1) + z(0) + u(8))
-    ranks[1].event("MPI_Recv", 20_000 * US, 20_000 * US, u(0) + z(0) + z(0) + z(0) + z(0) + u(8))
-    ranks[1].count("MPI_Recv", 20_000 * US)
-    ranks[1].count("MPI_Send", 60_000 * US)
-    ranks[1].runqueue_wait_ns = 40_000 * US
-    time = build.build(Recording.open(write_recording(tmp_path, ranks))).time
-    # THEN half of all that was in MPI at least: a quarter of it in the receive, half of that waiting
-    assert (time.core_s[1], time.unattributed_s[1]) == pytest.approx((40e-3, 20e-3))
-    assert (time.waiting_s[1], time.transfer_s[1], time.other_mpi_s[1]) == pytest.approx((5e-3, 5e-3, 30e-3))
+def late_and_without_a_core():
+    """Rank 1 is late for a message, a barrier and another message; both wait for a core between samples of 50 ms."""
+    ranks = [Rank(me, 2, flags=FINALIZED | TRACED, run_ns=200_000 * US) for me in range(2)]
+    barrier = u(0) + z(-1) + u(0) + u(8) + u(0) + u(0) + u(0)
+    send, received = u(0) + z(1) + z(0) + u(8), u(0) + z(0) + z(0) + z(0) + z(0) + u(8)
+    for name, gap_ms, inside_ms, payload in (
+        ("MPI_Send", 20, 10, send),
+        ("MPI_Barrier", 5, 35, barrier),
+        ("MPI_Send", 100, 1, send),
+        ("MPI_Bcast", 0, 9, u(0) + z(0) + u(0) + u(8) + u(8) + u(0) + u(0)),
+    ):
+        ranks[0].event(name, gap_ms * 1000 * US, inside_ms * 1000 * US, payload)
+        ranks[0].count(name, inside_ms * 1000 * US)
+    for name, gap_ms, inside_ms, payload in (
+        ("MPI_Recv", 10, 22, received),
+        ("MPI_Barrier", 33, 5, barrier),
+        ("MPI_Recv", 25, 90, received),
+        ("MPI_Bcast", 0, 1, u(0) + z(0) + u(0) + u(8) + u(8) + u(0) + u(0)),
+    ):
+        ranks[1].event(name, gap_ms * 1000 * US, inside_ms * 1000 * US, payload)
+        ranks[1].count(name, inside_ms * 1000 * US)
+    ranks[0].runqueue_wait_ns, ranks[1].runqueue_wait_ns = 110_000 * US, 90_000 * US
+    return ranks
+
+
+def test_computation_and_waiting_are_one_number_each_in_the_whole_report(tmp_path):
+    recording = Recording.open(write_recording(tmp_path, late_and_without_a_core()))
+    report = build.build(recording)
+    time, calls, over, count = report.time, report.waiting.calls, report.over_time, 2
+    # THEN what the ranks computed is the same in the efficiencies, by rank, in the parts and over time
+    computed_s = sum(time.computation_s)
+    assert 0 < computed_s < sum(report.ranks.compute_s)
+    assert report.efficiency.useful_mean_s * count == pytest.approx(computed_s)
+    assert report.ranks.compute_on_core_s == pytest.approx(time.computation_s)
+    of_run = dict(
+        computation=computed_s,
+        core=sum(time.core_s),
+        waiting=sum(time.waiting_s),
+        transfer=sum(time.transfer_s),
+        other_mpi=sum(time.other_mpi_s),
+    )
+    piece_s = over.end_s / len(over.computation)
+    for key, part_s in of_run.items():
+        assert sum(getattr(over, key)) * piece_s * count == pytest.approx(part_s, rel=0.02), key
+    # AND waiting for others is inside its bounds, and what ranks waited for each other
+    for of_call, parts_s in (("waiting", time.waiting_s), ("transfer", time.transfer_s)):
+        bounds = [getattr(call, of_call) for call in calls]
+        assert sum(each.least_s for each in bounds) <= sum(parts_s) <= sum(each.most_s for each in bounds)
+        assert sum(each.least_s for each in bounds) < sum(each.most_s for each in bounds)
+    assert sum(call.waiting_s for call in calls) == pytest.approx(sum(time.waiting_s))
+    assert sum(report.pair_waits.waited_s) == pytest.approx(sum(time.waiting_s))
+    for call in calls:
+        assert call.waiting.least_s <= call.waiting_s <= call.waiting.most_s
+        assert call.core.least_s <= call.core_s <= call.core.most_s
+        assert call.most_s <= call.waiting_s
+    whole = [time.computation_s, time.core_s, time.waiting_s, time.transfer_s, time.other_mpi_s]
+    assert [sum(each) for each in zip(*whole, strict=True)] == pytest.approx(report.ranks.time_s)
+    assert not any(time.unattributed_s)
+
+
+def test_without_a_trace_computation_and_efficiency_are_between_bounds(tmp_path):
+    # GIVEN ranks that are outside MPI for 400 ms of 1 s, and wait for a core for 300 ms
+    ranks = [Rank(me, 2, runqueue_wait_ns=300_000 * US) for me in range(2)]
+    for rank in ranks:
+        rank.count("MPI_Barrier", 600_000 * US)
+    report = build.build(Recording.open(write_recording(tmp_path, ranks)))
+    # THEN they computed for 100 to 400 ms, and every view says so
+    assert report.time.computation_s == pytest.approx([0.1, 0.1])
+    assert report.efficiency.between["parallel"] == pytest.approx((0.1, 0.4))
+    text, page = render_text(report), render_html(report)
+    assert "computation, at least 10.0 %" in text and "computation, at least 10.0 %" in page
+    assert "0.10-0.40" in text and "0.10-0.40" in page
+    assert "mean 100 ms to 400 ms" in " ".join(text.split())
+    assert max(map(len, text.splitlines())) <= 80
 
 
 def test_a_trace_that_cannot_tell_says_why_and_what_to_do(tmp_path):

@@ -2,7 +2,7 @@
 """The POP efficiencies of a run: parallel = load balance x communication, communication = serialisation x transfer.
 
 Definitions are those of the POP centre of excellence (co-design.pop-coe.eu/metrics). With useful time that of a rank
-outside MPI, and run time that of the whole run:
+outside MPI on a core, and run time that of the whole run:
 
     load balance  = mean useful / max useful      (inside and between nodes as TALP splits it, bsc-pm/dlb)
     communication = max useful / run time
@@ -14,19 +14,22 @@ The ideal time is Dimemas' or, if that is asked for, Scalasca's.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Literal
+from dataclasses import dataclass, field, replace
+from typing import Literal, NamedTuple
 
 import numpy as np
 
 from rankwise import _core
 from rankwise.errors import RankwiseError
 from rankwise.recording import Recording
+from rankwise.recording.traces.timeline import RankEvents
 from rankwise.replay.plain import LogGOPS, predict_plain
 from rankwise.schedule.source import load
 
 MOST_TRACE_BYTES = 64 << 20
 """Of coded traces; more takes a report longer than some 30 s."""
+
+Source = Literal["trace", "clock"]
 
 Convention = Literal["dimemas", "scalasca"]
 """Ideal time by replay on an ideal network, or the run's own without what calls took to transfer."""
@@ -41,8 +44,8 @@ class Efficiency:
 
     Attributes:
         ranks: How many.
-        elapsed_s: Run time, from when the last rank has left MPI_Init to when the last one enters MPI_Finalize.
-        useful_mean_s: Time outside MPI, mean of the ranks.
+        elapsed_s: Run time: the longest of any rank, from MPI_Init to MPI_Finalize.
+        useful_mean_s: Computation (`Computation.seconds`), mean of the ranks.
         useful_max_s: Of the rank where it is most.
         parallel: Load balance x communication.
         load_balance: In nodes x between nodes.
@@ -54,8 +57,12 @@ class Efficiency:
         ideal_s: Run time on an ideal network.
         why_no_ideal: Why that is not known.
         convention: Whose ideal time it is (`Convention`).
-        core_waiting: Part of the ranks' time in which they waited for a core: it is in `transfer` or, where computation
-            is timed by the clock alone, in useful time; `None` where it is not known.
+        core_waiting: Part of the ranks' time in which they waited for a core: it is in `transfer`; `None` where it is
+            not known.
+        by: What useful time is told from (`Computation.by`). Runs whose useful time is told in two ways are not
+            comparable.
+        between: By name of an attribute, the least and the most that it can be, where ranks waited for a core and may
+            have done so inside MPI or outside; what the attribute itself has is of the most useful time then.
     """
 
     ranks: int
@@ -73,6 +80,34 @@ class Efficiency:
     why_no_ideal: str | None = None
     core_waiting: float | None = None
     convention: Convention = "dimemas"
+    by: Source = "clock"
+    between: dict[str, tuple[float, float]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Computation:
+    """How long each rank computed: outside MPI and on a core. All that is told of computation is told from this.
+
+    Attributes:
+        seconds: Of each rank, as far as that can be told.
+        least_s: Of each rank, at least.
+        most_s: Of each rank, at most.
+        by: `trace`: by the processor time of the gaps between calls, as `seconds`, `least_s` and `most_s` alike.
+            `clock`: by the time outside MPI; what a rank waited for a core may have been there or in MPI, and
+            `seconds` is the most.
+    """
+
+    seconds: np.ndarray
+    least_s: np.ndarray
+    most_s: np.ndarray
+    by: Source
+
+
+class Replayed(NamedTuple):
+    """A run on an ideal network, or why there is none."""
+
+    ideal: IdealRun | None
+    why_not: str | None
 
 
 def efficiency(
@@ -143,34 +178,140 @@ def ideal_run(schedule: _core.schedule.Schedule, eager_limit_bytes: int = DIMEMA
     return IdealRun(found.makespan_s, found.parts_s["computation"])
 
 
-def of_recording(recording: Recording, convention: Convention = "dimemas") -> Efficiency | None:
+def replayed(recording: Recording) -> Replayed:
+    """The run on the ideal network, or why it is not known."""
+    why = why_not_replayed(recording)
+    if why:
+        return Replayed(None, why)
+    try:
+        source = load(recording.path)
+        if source.span is None:
+            return Replayed(None, "the trace is of a part of the run")
+        found = ideal_run(source.whole(recording.path, "the ideal network"))
+    except RankwiseError as error:
+        return Replayed(None, error.message)
+    if not found.useful_s.max(initial=0) > 0:
+        return Replayed(None, "the trace has no computation")
+    return Replayed(found, None)
+
+
+def computation(recording: Recording, replay: Replayed | None = None) -> Computation | None:
+    """How long each rank computed, by rank; `None` where times were not recorded, or nothing was computed.
+
+    A trace has the processor time of what was between calls, where ranks waited for a core.
+
+    Args:
+        recording: The run.
+        replay: Of `replayed`, if it is known already.
+    """
+    ranks = recording.ranks.sort("rank")
+    outside_s, time_s = (ranks[name].to_numpy().astype(float) for name in ("compute_s", "time_s"))
+    if not len(outside_s) or np.isnan(outside_s).any() or not outside_s.any() or not time_s.max() > 0:
+        return None
+    waits = ranks["runqueue_wait_s"]
+    wait_s = np.zeros(len(time_s)) if waits.null_count() else waits.to_numpy().astype(float)
+    least_s = np.clip(outside_s - wait_s, 0.0, None)
+    most_s = np.clip(np.minimum(outside_s, time_s - wait_s), least_s, None)
+    ideal = (replay or replayed(recording)).ideal
+    try:
+        events = recording.timeline().ranks if recording.context["trace"]["bytes"] else []
+    except RankwiseError:
+        events = []
+    if len(events) == len(time_s):
+        least_s, most_s, likely_s = _by_events(events, least_s, most_s)
+    elif ideal is not None:
+        least_s, likely_s = np.zeros(len(time_s)), ideal.useful_s
+    if ideal is not None and len(ideal.useful_s) == len(time_s):
+        likely_s = ideal.useful_s
+    elif len(events) != len(time_s):
+        return Computation(most_s, least_s, most_s, "clock")
+    found_s = np.clip(likely_s, least_s, most_s)
+    return Computation(found_s, found_s, found_s, "trace")
+
+
+def _by_events(
+    events: list[RankEvents], least_s: np.ndarray, most_s: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The least, the most and what is likely, of an exact trace; time between two polls is no computation."""
+    asked_s = np.array([each.asked_s for each in events])
+    least_s, most_s = np.clip(least_s - asked_s, 0.0, None), most_s.copy()
+    likely_s = most_s.copy()
+    for rank, each in enumerate(events):
+        waits = each.core_waits
+        if waits is None:
+            continue
+        gap_s = float(waits.gap_s.sum())
+        most_s[rank] = max(min(most_s[rank], gap_s - float(waits.outside_bounds_s()[0].sum())), least_s[rank])
+        likely_s[rank] = gap_s - each.asked_s - float(waits.outside_s().sum())
+    return least_s, most_s, likely_s
+
+
+def of_recording(
+    recording: Recording, convention: Convention = "dimemas", replay: Replayed | None = None
+) -> Efficiency | None:
     """The efficiencies of a recorded run, with its ideal time where that can be had.
 
     Args:
         recording: The run.
         convention: Of the ideal time. Dimemas': replay on the ideal network, if the trace is not too large. Scalasca's:
             `scalasca_ideal_s`.
+        replay: Of `replayed`, if it is known already.
 
     Returns:
         `None` where times were not recorded, or nothing was computed.
     """
-    ranks = recording.ranks.sort("rank")
-    useful = ranks["compute_s"].to_numpy().astype(float)
-    elapsed = ranks["time_s"].to_numpy().astype(float)
-    if not len(useful) or np.isnan(useful).any() or not useful.any() or not elapsed.max() > 0:
+    replay = replay or replayed(recording)
+    known = computation(recording, replay)
+    if known is None or not known.seconds.any():
         return None
+    ranks = recording.ranks.sort("rank")
+    elapsed = ranks["time_s"].to_numpy().astype(float)
+    run_s = float(elapsed.max())
     _, node = np.unique(ranks["host"].to_numpy(), return_inverse=True)
+    # It takes no less than the rank that computes most.
+    ideal_s = None if replay.ideal is None else max(replay.ideal.time_s, float(known.seconds.max()))
+    why = replay.why_not
+    if convention == "scalasca":
+        ideal_s, why = _by_waits(recording, elapsed)
+    found = efficiency(known.seconds, run_s, node, ideal_s, why)
     waits = ranks["runqueue_wait_s"]
     waited = None if waits.null_count() else float(waits.sum() / elapsed.sum())
-    if convention == "scalasca":
-        found = _by_waits(recording, useful, elapsed, node)
-        return replace(found, core_waiting=waited, convention=convention)
-    ideal, span_s, why = _ideal_of(recording)
-    if ideal is not None and ideal.useful_s.max(initial=0) > 0:
-        found = efficiency(ideal.useful_s, span_s or float(elapsed.max()), node, ideal.time_s)
-    else:
-        found = efficiency(useful, float(elapsed.max()), node, None, why or "the trace has no computation")
-    return replace(found, core_waiting=waited)
+    between = {} if known.by == "trace" else _between(known.least_s, known.most_s, run_s, node)
+    return replace(found, core_waiting=waited, convention=convention, by=known.by, between=between)
+
+
+def _between(
+    least_s: np.ndarray, most_s: np.ndarray, run_s: float, node: np.ndarray
+) -> dict[str, tuple[float, float]]:
+    """The least and the most of what depends on useful time, if each rank's is anywhere between its bounds."""
+    if np.array_equal(least_s, most_s):
+        return {}
+    ranks, counts = len(least_s), np.bincount(node)
+    highest_s, lowest_s = float(most_s.max()), float(least_s.max())
+    # Least even: one has its most and the others their least. Most even: none has more than one must have.
+    uneven = (least_s.sum() - least_s + most_s) / ranks / np.maximum(most_s, lowest_s)
+    even = float(np.minimum(most_s, lowest_s).mean()) / lowest_s if lowest_s else 1.0
+    of_node = [
+        float((np.bincount(node, each)[counts > 0] / counts[counts > 0]).max()) for each in (least_s, most_s)
+    ]
+    means = float(least_s.mean()), float(most_s.mean())
+
+    def ratio(part: tuple[float, float], whole: tuple[float, float]) -> tuple[float, float]:
+        least = part[0] / whole[1] if whole[1] else 0.0
+        return min(least, 1.0), min(part[1] / whole[0], 1.0) if whole[0] else 1.0
+
+    per_node = of_node[0], of_node[1]
+    balance = float(uneven.min()), even
+    one_node = int((counts > 0).sum()) == 1
+    return {
+        "useful_mean_s": means,
+        "useful_max_s": (lowest_s, highest_s),
+        "parallel": (means[0] / run_s, means[1] / run_s),
+        "load_balance": balance,
+        "load_balance_in_nodes": balance if one_node else ratio(per_node, (lowest_s, highest_s)),
+        "load_balance_between_nodes": (1.0, 1.0) if one_node else ratio(means, per_node),
+        "communication": (lowest_s / run_s, highest_s / run_s),
+    }
 
 
 def scalasca_ideal_s(time_s: np.ndarray, mpi_s: np.ndarray, waiting_s: np.ndarray, io_s: np.ndarray) -> float:
@@ -187,34 +328,18 @@ def scalasca_ideal_s(time_s: np.ndarray, mpi_s: np.ndarray, waiting_s: np.ndarra
     return float((time_s - np.clip(mpi_s - waiting_s - io_s, 0, None)).max())
 
 
-def _by_waits(recording: Recording, useful: np.ndarray, elapsed: np.ndarray, node: np.ndarray) -> Efficiency:
-    run_s = float(elapsed.max())
+def _by_waits(recording: Recording, elapsed: np.ndarray) -> tuple[float | None, str | None]:
+    """Scalasca's ideal time, or why it is not known."""
     try:
         waits = recording.waits()
     except RankwiseError as error:
-        why = f"{error.message}; that takes `rankwise record --trace --exact-times`"
-        return efficiency(useful, run_s, node, None, why)
+        return None, f"{error.message}; that takes `rankwise record --trace --exact-times`"
     in_files = recording.calls.filter(recording.calls["call"].str.starts_with("MPI_File_"))
+    mpi_s = recording.ranks.sort("rank")["mpi_s"].to_numpy().astype(float)
     waiting_s, io_s = np.zeros(len(elapsed)), np.zeros(len(elapsed))
     np.add.at(waiting_s, waits["rank"].to_numpy(), waits["waiting_s"].to_numpy())
     np.add.at(io_s, in_files["rank"].to_numpy(), in_files["time_s"].to_numpy().astype(float))
-    ideal_s = scalasca_ideal_s(elapsed, elapsed - useful, waiting_s, io_s)
-    return efficiency(useful, run_s, node, ideal_s)
-
-
-def _ideal_of(recording: Recording) -> tuple[IdealRun | None, float | None, str | None]:
-    """The run on the ideal network and how long it took by the same clock, or why they are not known."""
-    why = why_not_replayed(recording)
-    if why:
-        return None, None, why
-    try:
-        source = load(recording.path)
-        if source.span is None:
-            return None, None, "the trace is of a part of the run"
-        schedule = source.whole(recording.path, "the ideal network")
-        return ideal_run(schedule), source.span.time_s, None
-    except RankwiseError as error:
-        return None, None, error.message
+    return scalasca_ideal_s(elapsed, mpi_s, waiting_s, io_s), None
 
 
 def why_not_replayed(recording: Recording) -> str | None:

@@ -15,7 +15,14 @@ import polars as pl
 
 from rankwise.errors import RankwiseError
 from rankwise.findings.cores import CoreTaken, cores_taken, receiving_pus
-from rankwise.findings.efficiency import Efficiency, of_recording
+from rankwise.findings.efficiency import (
+    Computation,
+    Efficiency,
+    Replayed,
+    computation,
+    of_recording,
+    replayed,
+)
 from rankwise.findings.late import LatePair, in_turns, late_pairs
 from rankwise.findings.on_machine import OnMachine
 from rankwise.findings.spread import Spread, best_spread
@@ -149,9 +156,19 @@ class Evidence:
         return best_spread(self.on_machine)
 
     @cached_property
+    def replayed(self) -> Replayed:
+        """The run on an ideal network."""
+        return replayed(self.recording)
+
+    @cached_property
+    def computation(self) -> Computation | None:
+        """How long each rank computed; `None` without times."""
+        return computation(self.recording, self.replayed)
+
+    @cached_property
     def efficiency(self) -> Efficiency | None:
         """The POP efficiencies; `None` without times."""
-        return of_recording(self.recording)
+        return of_recording(self.recording, replay=self.replayed)
 
     @property
     def elapsed_s(self) -> float:

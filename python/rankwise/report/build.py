@@ -62,11 +62,11 @@ def build(
     time_s = _total(ranks["time_s"]) or 0.0
     columns = matrix_of(recording.messages)
     ran = recorded_placement(recording)
-    parts = core_parts(recording)
     evidence = Evidence(recording, on_machine)
+    parts = core_parts(recording, evidence.computation)
     findings, not_looked_for = findings_of(evidence)
     tuned, tuning_unknown = tuning(recording)
-    split = split_waits(recording)
+    split = split_waits(recording, evidence.computation)
     used = use(recording)
     placed = ([ran] if ran else []) + list(asked)
     timed = None
@@ -82,7 +82,9 @@ def build(
         summary=_summary(recording, time_s, parts),
         findings=findings,
         not_looked_for=not_looked_for,
-        efficiency=evidence.efficiency if convention == "dimemas" else of_recording(recording, convention),
+        efficiency=evidence.efficiency
+        if convention == "dimemas"
+        else of_recording(recording, convention, evidence.replayed),
         transfer_split=transfer_split(on_machine) if on_machine else None,
         gaps=gaps(recording),
         ranks=_ranks(recording, parts),

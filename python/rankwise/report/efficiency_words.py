@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rankwise.findings.efficiency import Efficiency
 from rankwise.findings.transfer import TransferSplit
@@ -24,6 +24,7 @@ class Factor:
     Attributes:
         name: Its name.
         value: 1 is best; `None` where it is not known.
+        between: The least and the most that it can be; `None` where it is one number.
         depth: 0 for the product of all; those below one of depth n with depth n + 1 are its factors.
         meaning: What it is, in one sentence.
     """
@@ -32,39 +33,67 @@ class Factor:
     value: float | None
     depth: int
     meaning: str
+    between: tuple[float, float] | None = None
+
+    @property
+    def text(self) -> str:
+        """`0.93`, `0.10-0.27`, `-`."""
+        if self.between is not None:
+            return "-".join(f"{each:.2f}" for each in self.between)
+        return "-" if self.value is None else f"{self.value:.2f}"
+
+
+_KEYS = {
+    "parallel efficiency": "parallel",
+    "load balance": "load_balance",
+    "inside nodes": "load_balance_in_nodes",
+    "between nodes": "load_balance_between_nodes",
+    "communication": "communication",
+}
 
 
 def factors(found: Efficiency) -> list[Factor]:
     """All of them, each behind what it is a factor of."""
-    return [
+    named = [
         Factor("parallel efficiency", found.parallel, 0, "Time that ranks compute, of all their time."),
         Factor(
             "load balance",
             found.load_balance,
             1,
-            "Computation of the mean rank, of that of the rank with most.",
+            "Computation of the mean rank, divided by that of the rank that computes most.",
         ),
         Factor("inside nodes", found.load_balance_in_nodes, 2, "What is uneven between the ranks of a node."),
         Factor("between nodes", found.load_balance_between_nodes, 2, "What is uneven between nodes."),
         Factor(
-            "communication", found.communication, 1, "Computation of the rank with most, of the run time."
+            "communication",
+            found.communication,
+            1,
+            "Computation of the rank that computes most, divided by the run time.",
         ),
         Factor(
             "serialisation", found.serialisation, 2, "What waiting for each other leaves on an ideal network."
         ),
-        Factor("transfer", found.transfer, 2, "Run time on an ideal network, of the run time."),
+        Factor("transfer", found.transfer, 2, "Run time on an ideal network, divided by the run time."),
     ]
+    return [replace(each, between=_open(found, _KEYS.get(each.name, ""))) for each in named]
+
+
+def _open(found: Efficiency, key: str) -> tuple[float, float] | None:
+    """Between what an efficiency is, where that is more than the two digits shown."""
+    least, most = found.between.get(key, (0.0, 0.0))
+    return None if f"{least:.2f}" == f"{most:.2f}" else (least, most)
 
 
 def is_low(factor: Factor) -> bool:
-    """Whether it is worth mending."""
-    return factor.value is not None and factor.value < _LOW
+    """Whether it is worth mending, whatever it is."""
+    value = factor.value if factor.between is None else factor.between[1]
+    return value is not None and value < _LOW
 
 
 def sentences(found: Efficiency) -> list[str]:
     """What the numbers come from."""
     times = (
-        f"computation a rank: mean {seconds_text(found.useful_mean_s)}, most {seconds_text(found.useful_max_s)}, "
+        f"computation a rank: mean {_seconds(found, 'useful_mean_s')}, most {_seconds(found, 'useful_max_s')}, "
         f"in a run of {seconds_text(found.elapsed_s)}"
     )
     lines = [times]
@@ -78,11 +107,21 @@ def sentences(found: Efficiency) -> list[str]:
     else:
         lines.append(f"serialisation and transfer are not told apart: {found.why_no_ideal}")
     if (found.core_waiting or 0.0) > _CORE_WAITING:
-        where = "transfer" if found.ideal_s is not None else "computation and in waiting for others"
-        lines.append(
-            f"ranks waited for a core for {percent(found.core_waiting)} of their time, which is in {where}"
-        )
+        line = f"ranks waited for a core for {percent(found.core_waiting)} of their time"
+        if found.between:
+            line += ", in MPI or outside: only a trace tells how much they computed"
+        elif found.ideal_s is not None:
+            line += ": transfer is lower by that, and not for the network alone"
+        lines.append(line)
     return lines
+
+
+def _seconds(found: Efficiency, key: str) -> str:
+    if key in found.between:
+        least, most = (seconds_text(each) for each in found.between[key])
+        if least != most:
+            return f"{least} to {most}"
+    return seconds_text(getattr(found, key))
 
 
 def split_sentences(split: TransferSplit) -> list[str]:

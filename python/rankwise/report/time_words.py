@@ -30,7 +30,7 @@ class Part:
         return sum(self.seconds) / len(self.seconds)
 
 
-_UNKNOWN = "On a core, in MPI or outside: waiting for a core is known of ranks and not of calls."
+_UNKNOWN = "On a core, in MPI or outside: without a trace, waiting for a core is known of ranks and not where it was."
 
 
 def parts(report: ReportData) -> list[Part]:
@@ -39,8 +39,9 @@ def parts(report: ReportData) -> list[Part]:
     if time is None or not time.computation_s:
         return []
     split = time.why_not_split is None
+    at_least = ", at least" if any(time.unattributed_s) else ""
     named = (
-        ("computation", "computation", "Outside of MPI, on a core.", time.computation_s),
+        ("computation", f"computation{at_least}", "Outside of MPI, on a core.", time.computation_s),
         ("core", "waiting for a core", "Ready to run, but no core was free.", time.core_s),
         (
             "waiting",
@@ -51,7 +52,7 @@ def parts(report: ReportData) -> list[Part]:
         ("transfer", "transfer", "In MPI, while the message was on its way.", time.transfer_s),
         (
             "other_mpi",
-            "other MPI" if split else "MPI",
+            "other MPI" if split else f"MPI{at_least}",
             "In MPI calls of which waiting is not told apart." if split else "In MPI, waiting included.",
             time.other_mpi_s,
         ),

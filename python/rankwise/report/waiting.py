@@ -10,8 +10,11 @@ import numpy as np
 import polars as pl
 
 from rankwise.errors import RankwiseError
+from rankwise.findings.efficiency import Computation
 from rankwise.recording import Recording
+from rankwise.recording.raw import CALL_NAMES
 from rankwise.recording.traces.clocks import HostClock
+from rankwise.recording.traces.waits import CoreShares, Timeline, Waited, core_shares
 from rankwise.report import data
 
 _PARTS = ("core", "waiting", "transfer")
@@ -23,8 +26,8 @@ class CoreParts:
 
     Attributes:
         wait_s: It waited for a core.
-        mpi_s: Inside MPI on a core, at least.
-        compute_s: Outside of MPI on a core, at least.
+        mpi_s: Inside MPI on a core; at least, where there is an unattributed part.
+        compute_s: Outside of MPI on a core; likewise.
         unattributed_s: On a core, inside MPI or outside.
     """
 
@@ -34,23 +37,48 @@ class CoreParts:
     unattributed_s: float | None = None
 
     @classmethod
-    def of(cls, time_s: float, mpi_s: float | None, wait_s: float | None) -> CoreParts:
-        """Of a rank that was inside MPI for `mpi_s` of `time_s`, and waited for a core for `wait_s`, somewhere."""
+    def of(
+        cls,
+        time_s: float,
+        mpi_s: float | None,
+        wait_s: float | None,
+        between_s: tuple[float, float] | None = None,
+    ) -> CoreParts:
+        """Of a rank that was inside MPI for `mpi_s` of `time_s`, and waited for a core for `wait_s`, somewhere.
+
+        Args:
+            time_s: From MPI_Init to MPI_Finalize.
+            mpi_s: Of that in MPI; `None` if it was not timed.
+            wait_s: Of that waiting for a core; `None` if it was not sampled.
+            between_s: What it computed, at least and at most; where it is not given, what follows from the others.
+        """
         if wait_s is None:
             return cls()
         wait_s = min(wait_s, time_s)
         if mpi_s is None:
             return cls(wait_s)
         mpi_s = min(mpi_s, time_s)
-        mpi_least_s, compute_least_s = max(mpi_s - wait_s, 0.0), max(time_s - mpi_s - wait_s, 0.0)
-        rest_s = max(time_s - wait_s - mpi_least_s - compute_least_s, 0.0)
-        return cls(wait_s, mpi_least_s, compute_least_s, rest_s)
+        if between_s is None:
+            between_s = (max(time_s - mpi_s - wait_s, 0.0), min(time_s - mpi_s, time_s - wait_s))
+        least_s, most_s = (min(each, time_s - wait_s) for each in between_s)
+        return cls(wait_s, max(time_s - wait_s - most_s, 0.0), least_s, max(most_s - least_s, 0.0))
 
 
-def core_parts(recording: Recording) -> list[CoreParts]:
-    """By rank, in the order of the table `ranks`."""
-    rows = recording.ranks.select("time_s", "mpi_s", "runqueue_wait_s").iter_rows()
-    return [CoreParts.of(*row) for row in rows]
+def core_parts(recording: Recording, computed: Computation | None) -> list[CoreParts]:
+    """By rank, in the order of the table `ranks`.
+
+    Args:
+        recording: The run.
+        computed: What its ranks computed.
+    """
+    rows = recording.ranks.select("rank", "time_s", "mpi_s", "runqueue_wait_s").iter_rows()
+    if computed is None:
+        return [CoreParts.of(time_s, mpi_s, wait_s) for _, time_s, mpi_s, wait_s in rows]
+    order = sorted(recording.ranks["rank"].to_list())
+    bounds = dict(
+        zip(order, zip(computed.least_s.tolist(), computed.most_s.tolist(), strict=True), strict=True)
+    )
+    return [CoreParts.of(time_s, mpi_s, wait_s, bounds[rank]) for rank, time_s, mpi_s, wait_s in rows]
 
 
 @dataclass(frozen=True)
@@ -58,11 +86,13 @@ class SplitWaits:
     """Waiting by rank and call, or why it is not known.
 
     Attributes:
-        waits: As `Recording.waits`, of functions whose calls are long enough for what is known of the clocks.
+        waits: As `Recording.waits`, of functions whose calls are long enough for what is known of the clocks; with
+            waiting_core_s and transfer_core_s, what of waiting and transfer was waiting for a core (`CoreShares`).
         unsplit: The other ones.
         clocks: Of the hosts.
         clocks_s: How far they may be apart.
         why_not: Why there is nothing; `None` if there is.
+        shares: By rank, where it waited for a core; `None` where that was not sampled.
     """
 
     waits: pl.DataFrame | None
@@ -70,21 +100,60 @@ class SplitWaits:
     clocks: list[HostClock]
     clocks_s: float
     why_not: str | None
+    shares: list[CoreShares | None]
+
+    def waited_s(self, rank: int, own: Waited) -> np.ndarray:
+        """By event of a rank, how long it waited for other ranks, without waiting for a core."""
+        share = self.shares[rank]
+        return own.waited_s if share is None else own.waited_s - share.waiting_s
 
 
-def split_waits(recording: Recording) -> SplitWaits | None:
-    """What the trace tells; `None` without one."""
+def split_waits(recording: Recording, computed: Computation | None) -> SplitWaits | None:
+    """What the trace tells; `None` without one.
+
+    Args:
+        recording: The run.
+        computed: What its ranks computed.
+    """
     if not recording.context["trace"]["bytes"]:
         return None
     try:
         found, clocks = recording.waits(), recording.clocks()
     except RankwiseError as error:
         why = f"{error.message}; {error.hint}" if error.hint else error.message
-        return SplitWaits(None, None, [], 0.0, why)
+        return SplitWaits(None, None, [], 0.0, why, [])
+    timeline = recording.timeline()
+    by_rank = [None] * len(timeline.ranks) if computed is None else computed.seconds.tolist()
+    shares = [core_shares(*each) for each in zip(timeline.ranks, timeline.waited, by_rank, strict=True)]
+    found = found.join(_core_shares(timeline, shares), on=["rank", "call"], how="left", maintain_order="left")
     # A split that the clocks may shift by more than half of a call says nothing.
     clocks_s = max((max(clock.bound_s, clock.spread_s) for clock in clocks), default=0.0)
     clear = pl.col("time_s").sum().over("call") >= 2 * clocks_s * pl.col("count").sum().over("call")
-    return SplitWaits(found.filter(clear), found.filter(~clear), clocks, clocks_s, None)
+    return SplitWaits(found.filter(clear), found.filter(~clear), clocks, clocks_s, None, shares)
+
+
+def _core_shares(timeline: Timeline, shares: list[CoreShares | None]) -> pl.DataFrame:
+    """By rank and call, what of waiting and transfer was waiting for a core."""
+    rows = []
+    for rank, (events, own, share) in enumerate(zip(timeline.ranks, timeline.waited, shares, strict=True)):
+        kinds = np.where(own.concerned, events.columns["kind"], len(CALL_NAMES))
+        nothing = np.zeros(len(kinds))
+        parts = (nothing, nothing) if share is None else (share.waiting_s, share.transfer_s)
+        sums = [np.bincount(kinds, weights=part_s, minlength=len(CALL_NAMES) + 1) for part_s in parts]
+        rows += [
+            (rank, str(CALL_NAMES[kind]), *(float(each[kind]) for each in sums))
+            for kind in np.unique(kinds[own.concerned])
+        ]
+    return pl.DataFrame(
+        rows,
+        schema={
+            "rank": pl.Int64,
+            "call": pl.String,
+            "waiting_core_s": pl.Float64,
+            "transfer_core_s": pl.Float64,
+        },
+        orient="row",
+    )
 
 
 def waiting(split: SplitWaits | None) -> data.Waiting | None:
@@ -93,10 +162,14 @@ def waiting(split: SplitWaits | None) -> data.Waiting | None:
         return None if split is None else data.Waiting([], [], [], split.why_not)
     bounds = [f"{part}_{bound}_s" for part in _PARTS for bound in ("least", "most")]
     by_call = (
-        split.waits.sort("waiting_s", "rank", descending=[True, False])
+        split.waits.with_columns(
+            waiting_s=pl.col("waiting_s") - pl.col("waiting_core_s"),
+            core_s=pl.col("waiting_core_s") + pl.col("transfer_core_s"),
+        )
+        .sort("waiting_s", "rank", descending=[True, False])
         .group_by("call", maintain_order=True)
         .agg(
-            pl.col("count", "time_s", "waiting_s").sum(),
+            pl.col("count", "time_s", "waiting_s", "core_s").sum(),
             *(
                 pl.when(pl.col(name).null_count() == 0).then(pl.col(name).sum()).alias(name)
                 for name in bounds
@@ -146,11 +219,14 @@ def time_parts(
         if split.waits.is_empty():
             why_not = "no call that can wait for others is long enough for what is known of the clocks"
         place = {rank: at for at, rank in enumerate(ranks["rank"])}
-        for rank, call_s, waiting_s in split.waits.select("rank", "time_s", "waiting_s").iter_rows():
-            at = place[rank]
-            scale = columns[4, at] / max(mpi_s[at], call_s) if mpi_s[at] > 0 else 0.0
-            columns[2, at] += waiting_s * scale
-            columns[3, at] += (call_s - waiting_s) * scale
+        names = ("rank", "time_s", "waiting_s", "waiting_core_s", "transfer_core_s")
+        for rank, call_s, waiting_s, of_waiting_s, of_transfer_s in split.waits.select(names).iter_rows():
+            columns[2:4, place[rank]] += waiting_s - of_waiting_s, call_s - waiting_s - of_transfer_s
+        # Calls that were asked for again and again last longer than the time in MPI.
+        split_s = columns[2] + columns[3]
+        columns[2:4] *= np.minimum(
+            1.0, np.divide(columns[4], split_s, out=np.ones_like(split_s), where=split_s > 0)
+        )
         columns[4] = np.maximum(columns[4] - columns[2] - columns[3], 0.0)
     computation_s, core_s, waiting_s, transfer_s, other_mpi_s, unattributed_s = columns.tolist()
     return data.TimeParts(computation_s, core_s, waiting_s, transfer_s, other_mpi_s, unattributed_s, why_not)

@@ -172,8 +172,8 @@ def waiting_shares(waiting: Waiting, call: WaitingCall) -> tuple[str, ...]:
     if not call.time_s:
         return ("-",) * (3 if apart else 2)
     if not apart or call.core is None or call.waiting is None or call.transfer is None:
-        share = call.waiting_s / call.time_s
-        return percent(share), percent(1 - share), *(["-"] if apart else [])
+        parts_s = (call.waiting_s, call.time_s - call.waiting_s - call.core_s, call.core_s)
+        return tuple(percent(part_s / call.time_s) for part_s in parts_s[: 3 if apart else 2])
     parts = (call.waiting, call.transfer, call.core)
     return tuple(bounds_text(part.least_s / call.time_s, part.most_s / call.time_s) for part in parts)
 

@@ -38,7 +38,7 @@ start no more threads than cores.
 
 
 def find(evidence: Evidence) -> list[Finding]:
-    """Of the run as a whole."""
+    """Of the run as a whole, or of a rank whose core the others wait for."""
     if any(node.crowded() for node in evidence.nodes):
         return []  # too_many_ranks and shared_core say why
     if bound_otherwise.find(evidence) or threads_share_cores.find(evidence):
@@ -63,7 +63,8 @@ def find(evidence: Evidence) -> list[Finding]:
                 f"rank {most} waited most, {seconds_text(float(waits[most]))}",
                 "times of calls, of computation and of waiting for others include that",
             ],
-            ranks=[most],
+            # Which rank waits most is chance where all wait: runs are compared by the ranks of their findings.
+            ranks=[most] if one_s > mean_s else [],
             cost_s=cost_s,
             estimate="what that rank waited outside MPI, and the others in MPI meanwhile"
             if one_s > mean_s

@@ -72,6 +72,23 @@ class Waited:
 
 
 @dataclass(frozen=True)
+class CoreShares:
+    """Where a rank waited for a core, as far as that can be told; each call's within the bounds of `waits`.
+
+    Attributes:
+        waiting_s: By event, of the time until the last thing that it needed had begun.
+        transfer_s: By event, of the rest of the call; of calls that are not split of all of it.
+        inside: By interval of `CoreWaits`, of the time in MPI which part.
+        outside: Likewise, of the time outside MPI.
+    """
+
+    waiting_s: npt.NDArray[np.float64]
+    transfer_s: npt.NDArray[np.float64]
+    inside: npt.NDArray[np.float64]
+    outside: npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
 class Timeline:
     """A recording's traces with all that relates them.
 
@@ -182,6 +199,57 @@ def _split(events: RankEvents, rows: np.ndarray, waiting_s: np.ndarray) -> tuple
         least, most = events.core_waits.inside(interval, part_s)
         bounds += [max(float(part_s.sum()) - most, 0.0), float(part_s.sum()) - least]
     return (*known, *bounds)
+
+
+def core_shares(events: RankEvents, own: Waited, computation_s: float | None) -> CoreShares | None:
+    """Where a rank waited for a core; `None` where that was not sampled.
+
+    Between two samples it is outside MPI what `CoreWaits.outside_s` says, and as much of each moment inside.
+
+    Args:
+        events: Of the rank.
+        own: What its calls waited for.
+        computation_s: What it computed in all; where that is not known, it is what gaps measured say.
+    """
+    waits = events.core_waits
+    if waits is None:
+        return None
+    time_s = events.end_s - events.begin_s
+    count = len(waits.length_s)
+    calls_s = np.bincount(waits.interval, weights=np.where(own.concerned, time_s, 0.0), minlength=count)
+    # Of a call that was asked for again and again, the time between is in it.
+    within_s = np.maximum(waits.length_s - waits.gap_s, calls_s)
+    gap_s = float(waits.gap_s.sum()) - events.asked_s
+    wanted_s = None if computation_s is None else max(gap_s - computation_s, 0.0)
+    outside_s = waits.outside_s(wanted_s, within_s)
+    inside = _parts(waits.wait_s - outside_s, within_s)
+    transfer_s = time_s - own.waited_s
+    of_waiting, of_transfer = (part_s * inside[waits.interval] for part_s in (own.waited_s, transfer_s))
+    kinds = np.where(own.concerned, events.columns["kind"], len(CALL_NAMES))
+    for kind in np.unique(kinds[own.concerned]):
+        rows = np.flatnonzero(kinds == kind)
+        for share_s, part_s in ((of_waiting, own.waited_s), (of_transfer, transfer_s)):
+            least_s, most_s = waits.inside(waits.interval[rows], part_s[rows])
+            share_s[rows] = _within(share_s[rows], part_s[rows], least_s, most_s)
+    gaps_s = np.minimum(waits.gap_s, np.clip(waits.length_s - within_s, 0.0, None))
+    return CoreShares(of_waiting, of_transfer, inside, _parts(outside_s, gaps_s))
+
+
+def _parts(some_s: np.ndarray, of_s: np.ndarray) -> npt.NDArray[np.float64]:
+    found: npt.NDArray[np.float64] = np.divide(some_s, of_s, out=np.zeros_like(of_s), where=of_s > 0)
+    return found.clip(0.0, 1.0)
+
+
+def _within(
+    share_s: npt.NDArray[np.float64], part_s: npt.NDArray[np.float64], least_s: float, most_s: float
+) -> npt.NDArray[np.float64]:
+    """Shares of parts, scaled so that their sum is within bounds."""
+    found_s, whole_s = float(share_s.sum()), float(part_s.sum())
+    if found_s > most_s:
+        return share_s * (most_s / found_s)
+    if found_s < least_s and whole_s > found_s:
+        return share_s + (part_s - share_s) * ((least_s - found_s) / (whole_s - found_s))
+    return share_s
 
 
 def waited(ranks: list[RankEvents], messages: Messages, collectives: CollectiveCalls) -> list[Waited]:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from rankwise.recording import Recording
 from rankwise.recording.raw import CALL_NAMES
 from rankwise.recording.traces.timeline import RankEvents
-from rankwise.recording.traces.waits import Waited
+from rankwise.recording.traces.waits import CoreShares, Waited
 from rankwise.report.communication.iterations import iterations
 from rankwise.report.communication.messages import clear_calls
 from rankwise.report.data.over_time import OverTime
@@ -19,7 +19,7 @@ from rankwise.report.matrix import ranks_per_group
 from rankwise.report.waiting import SplitWaits
 
 _PIECES = 240
-_LETTERS = "cwto"
+_LETTERS = "cqwto"
 _Floats = npt.NDArray[np.float64]
 
 
@@ -33,7 +33,7 @@ def over_time(recording: Recording, split: SplitWaits | None) -> OverTime | None
     if split is None:
         return None
     if split.waits is None:
-        return OverTime(0.0, [], [], [], [], 1, [], None, split.why_not)
+        return OverTime(0.0, [], [], [], [], [], 1, [], None, split.why_not)
     timeline, clear = recording.timeline(), clear_calls(split)
     ranks = timeline.on_one_clock()
     start_s = np.array([each.start_s for each in ranks])
@@ -42,26 +42,27 @@ def over_time(recording: Recording, split: SplitWaits | None) -> OverTime | None
     until_s = np.maximum(start_s + time_s, [each.end_s.max(initial=0.0) for each in ranks])
     edges = np.linspace(start_s.min(), max(until_s.max(), start_s.min() + 1e-9), _PIECES + 1)
     unit = ranks_per_group(len(ranks))
-    # By group and piece: in the run, then outside MPI, waiting, in transfer, in other calls.
-    spent_s = np.zeros((-(-len(ranks) // unit), 5, _PIECES))
+    # By group and piece: in the run, then computing, without a core, waiting, in transfer, in other calls.
+    spent_s = np.zeros((-(-len(ranks) // unit), 6, _PIECES))
     for rank, (events, own) in enumerate(zip(ranks, timeline.waited, strict=True)):
         inside = np.clip(
             np.minimum(edges[1:], until_s[rank]) - np.maximum(edges[:-1], start_s[rank]), 0, None
         )
-        in_mpi = _in_mpi(events, own, clear, edges)
+        rest = _without_computation(events, own, split.shares[rank], clear, edges, float(until_s[rank]))
         spent_s[rank // unit, 0] += inside
-        spent_s[rank // unit, 1] += np.clip(inside - in_mpi.sum(axis=0), 0, None)
-        spent_s[rank // unit, 2:] += in_mpi
+        spent_s[rank // unit, 1] += np.clip(inside - rest.sum(axis=0), 0, None)
+        spent_s[rank // unit, 2:] += rest
     all_s = spent_s.sum(axis=0)
     shares = all_s[1:] / np.maximum(all_s[1:].sum(axis=0), 1e-300)
     width_s = edges[1] - edges[0]
     members = np.diff(np.append(np.arange(0, len(ranks), unit), len(ranks)))
     letters = np.array(list(_LETTERS))[spent_s[:, 1:].argmax(axis=1)]
     letters[spent_s[:, 0] < 0.5 * width_s * members[:, None]] = "."
-    computation, waiting, transfer, other_mpi = shares.tolist()
+    computation, core, waiting, transfer, other_mpi = shares.tolist()
     return OverTime(
         end_s=float(edges[-1] - edges[0]),
         computation=computation,
+        core=core,
         waiting=waiting,
         transfer=transfer,
         other_mpi=other_mpi,
@@ -72,30 +73,46 @@ def over_time(recording: Recording, split: SplitWaits | None) -> OverTime | None
     )
 
 
-def _in_mpi(events: RankEvents, own: Waited, clear: Container[str], edges: _Floats) -> _Floats:
-    """How long a rank was waiting, in transfer, and in other calls, between each two edges."""
+def _without_computation(
+    events: RankEvents,
+    own: Waited,
+    shares: CoreShares | None,
+    clear: Container[str],
+    edges: _Floats,
+    until_s: float,
+) -> _Floats:
+    """How long a rank was without a core, waiting, in transfer, and in other calls, between each two edges."""
     rows = np.flatnonzero(events.columns["kind"] < len(CALL_NAMES))
     end = np.maximum.accumulate(events.end_s[rows]) if len(rows) else events.end_s[rows]
+    before = np.concatenate([[events.start_s], end])
     # What waited since an earlier event's begin overlaps that.
-    begin = np.maximum(events.begin_s[rows], np.concatenate([events.begin_s[rows][:1], end[:-1]]))
+    begin = np.maximum(events.begin_s[rows], before[:-1])
     clear_enough = np.array([name in clear for name in CALL_NAMES])[events.columns["kind"][rows]]
     split = clear_enough & own.concerned[rows]
     middle = np.clip(events.begin_s[rows] + own.waited_s[rows], begin, end)
+    after = np.concatenate([begin, [max(until_s, float(before[-1]))]])
+    inside, outside = np.zeros(len(rows)), np.zeros(len(rows) + 1)
+    if shares is not None and events.core_waits is not None:
+        interval = events.core_waits.interval[rows]
+        inside = shares.inside[interval]
+        outside = shares.outside[np.append(interval, len(shares.outside) - 1)]
+    on_core = 1 - inside
     return np.array(
         [
-            _between(begin[split], middle[split], edges),
-            _between(middle[split], end[split], edges),
-            _between(begin[~split], end[~split], edges),
+            _between(begin, end, edges, inside) + _between(before, after, edges, outside),
+            _between(begin[split], middle[split], edges, on_core[split]),
+            _between(middle[split], end[split], edges, on_core[split]),
+            _between(begin[~split], end[~split], edges, on_core[~split]),
         ]
     )
 
 
-def _between(begin: _Floats, end: _Floats, edges: _Floats) -> _Floats:
-    """How much of intervals that do not overlap is between each two edges."""
+def _between(begin: _Floats, end: _Floats, edges: _Floats, part: _Floats) -> _Floats:
+    """How much of parts of intervals that do not overlap is between each two edges."""
     if not len(begin):
         return np.zeros(len(edges) - 1)
-    length = np.cumsum(end - begin)
+    length = np.cumsum((end - begin) * part)
     at = np.column_stack([begin, end]).reshape(-1)
-    past = np.column_stack([length - (end - begin), length]).reshape(-1)
+    past = np.column_stack([length - (end - begin) * part, length]).reshape(-1)
     found: _Floats = np.diff(np.interp(edges, at, past))
     return found

@@ -30,7 +30,8 @@ def pair_waits(recording: Recording, split: SplitWaits | None) -> PairWaits | No
     is_clear = np.array([name in clear for name in CALL_NAMES])
     found = []
     for rank, (events, own) in enumerate(zip(timeline.ranks, timeline.waited, strict=True)):
-        rows = np.flatnonzero(own.waited_s > 0)
+        waited_s = split.waited_s(rank, own)
+        rows = np.flatnonzero(waited_s > 0)
         rows = rows[is_clear[events.columns["kind"][rows]]]
         found.append(
             pl.DataFrame(
@@ -38,7 +39,7 @@ def pair_waits(recording: Recording, split: SplitWaits | None) -> PairWaits | No
                     "waiting": np.full(len(rows), rank, np.int64),
                     "late": own.late[rows],
                     "call": events.columns["kind"][rows].astype(np.int64),
-                    "waited_s": own.waited_s[rows],
+                    "waited_s": waited_s[rows],
                 }
             )
         )

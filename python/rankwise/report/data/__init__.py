@@ -155,11 +155,11 @@ class Ranks(msgspec.Struct, frozen=True):
         mpi_s: Inside MPI; `null` if calls were only counted.
         compute_s: The rest; `null` likewise.
         runqueue_wait_s: Of the time, waited for a core, inside MPI or outside; `null` if it was not sampled.
-        mpi_on_core_s: Inside MPI on a core, at least: all of the waiting for a core may have been there. `null` if
-            either is not known.
-        compute_on_core_s: Outside of MPI on a core, at least; `null` likewise.
-        unattributed_s: On a core, inside MPI or outside: not known which. These three and `runqueue_wait_s`
-            are `time_s`.
+        mpi_on_core_s: Inside MPI on a core; without a trace at least, as all of the waiting for a core may have been
+            there. `null` if either is not known.
+        compute_on_core_s: Computation, outside of MPI on a core; without a trace at least. `null` likewise.
+        unattributed_s: On a core, inside MPI or outside: not known which without a trace. These three and
+            `runqueue_wait_s` are `time_s`.
         partial: Whether the rank's recording is not complete.
     """
 
@@ -179,10 +179,10 @@ class TimeParts(msgspec.Struct, frozen=True):
     """By rank, its time in parts that make the whole, as columns of equal length in the order of `ranks`.
 
     Attributes:
-        computation_s: Outside of MPI on a core, at least.
+        computation_s: Outside of MPI on a core; where something is unattributed, at least.
         core_s: Waiting for a core; 0 where that was not sampled.
         waiting_s: In MPI on a core, waiting for other ranks: until the last thing that a call needed had begun. Waiting
-            for a core is known of ranks and not of calls: it is taken off all time in MPI alike.
+            for a core is taken off as of `WaitingCall`.
         transfer_s: In the same calls from then on.
         other_mpi_s: In calls whose waiting is not told apart.
         unattributed_s: On a core, in MPI or outside: not known which.
@@ -299,12 +299,13 @@ class WaitingCall(msgspec.Struct, frozen=True):
         call: Its name.
         count: Calls of all ranks.
         time_s: Time of all ranks inside it.
-        waiting_s: Of this, until the last thing that the call needed had begun; the rest is transfer. Waiting for
-            a core is in both.
-        core: Of the time, waiting for a core, which is known between samples (of 10 ms) and not by call; `null` if
-            it was not sampled.
-        waiting: What `waiting_s` is without it; `null` likewise.
-        transfer: What the transfer is without it; `null` likewise.
+        waiting_s: Of this, until the last thing that the call needed had begun, on a core; what is left beside
+            `core_s` is transfer.
+        core_s: Of the time, waiting for a core, which is known between samples (of 10 ms) and not by call: what of it
+            was in MPI is taken to be spread evenly over the time in MPI between two samples. 0 if it was not sampled.
+        core: Between what that may be; `null` if it was not sampled.
+        waiting: Between what `waiting_s` may be; `null` likewise.
+        transfer: Between what the transfer may be; `null` likewise.
         most_s: The waiting (`waiting_s`) of the rank that waited most.
         most_rank: That rank.
     """
@@ -313,6 +314,7 @@ class WaitingCall(msgspec.Struct, frozen=True):
     count: int
     time_s: float
     waiting_s: float
+    core_s: float
     core: Bounds | None
     waiting: Bounds | None
     transfer: Bounds | None

@@ -87,7 +87,7 @@ class PairWaits(msgspec.Struct, frozen=True):
     """Who waits for whom, of pairs that do, as columns of equal length.
 
     What a call waited for is the send, of several the one that began last, or the member of a collective that came
-    last. These are the waits of `waiting`, waiting for a core included.
+    last. These are the waits of `waiting`, without waiting for a core.
 
     Attributes:
         ranks_per_group: Ranks in each group, as of `CommMatrix`.

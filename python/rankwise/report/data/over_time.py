@@ -35,23 +35,26 @@ class Iterations(msgspec.Struct, frozen=True):
 class OverTime(msgspec.Struct, frozen=True):
     """What ranks did over time, from an exact trace; on one axis, from the first MPI_Init on.
 
-    Time waiting for a core is in all: it is not known by call.
+    Waiting for a core is known between samples (of 10 ms): it is spread as of `WaitingCall`.
 
     Attributes:
         end_s: Where the axis ends. It is in pieces of equal length.
-        computation: Share of each piece outside MPI, the mean of the ranks that were between MPI_Init and MPI_Finalize.
+        computation: Share of each piece outside MPI on a core, the mean of the ranks that were between MPI_Init and
+            MPI_Finalize.
+        core: Waiting for a core.
         waiting: In MPI, waiting for other ranks.
         transfer: In the same calls, from when the last thing that they needed had begun.
         other_mpi: In calls whose waiting is not told apart.
         ranks_per_row: Ranks in each row of `rows`.
-        rows: By group of ranks, for each piece what they did most of the time: `c`, `w`, `t` or `o`, the first letter
-            of the above; `.` before MPI_Init and after MPI_Finalize.
+        rows: By group of ranks, for each piece what they did most of the time: `c` computation, `q` waiting for a core,
+            `w` for other ranks, `t` transfer or `o` other MPI; `.` before MPI_Init and after MPI_Finalize.
         iterations: Of the program; `null` where none were found.
         why_not: Why nothing is known; `null` if it is.
     """
 
     end_s: float
     computation: list[float]
+    core: list[float]
     waiting: list[float]
     transfer: list[float]
     other_mpi: list[float]

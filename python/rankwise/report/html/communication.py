@@ -15,6 +15,7 @@ _CHANNELS = {"package": BLUE, "node": ORANGE, "network": PINK, "unbound": GREY, 
 _CACHES = (SKY, GREEN)
 _STATES = {
     "computation": ("c", "computation"),
+    "core": ("q", "waiting for a core"),
     "waiting": ("w", "waiting for other ranks"),
     "transfer": ("t", "transfer"),
     "other_mpi": ("o", "other MPI"),

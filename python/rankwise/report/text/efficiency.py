@@ -40,13 +40,17 @@ def view(report: ReportData) -> list[RenderableType]:
 def section(found: Efficiency) -> list[RenderableType]:
     """A line for each factor, those of which it is the product below it."""
     parts: list[RenderableType] = [title("Efficiency"), *_wrapped([words.PRODUCT])]
-    for factor in words.factors(found):
+    factors = words.factors(found)
+    width, bar = (5, _BAR) if all(factor.between is None for factor in factors) else (9, _BAR - 4)
+    for factor in factors:
         name = "  " * factor.depth + factor.name
-        value = "-" if factor.value is None else f"{factor.value:.2f}"
-        line = Text(f"  {name:<{_NAME}}{value:>5}  ")
-        line.append(
-            "█" * round(_BAR * min(factor.value or 0.0, 1.0)), "yellow" if words.is_low(factor) else "blue"
+        least, most = factor.between or (factor.value or 0.0, factor.value or 0.0)
+        line, style = (
+            Text(f"  {name:<{_NAME}}{factor.text:>{width}}  "),
+            "yellow" if words.is_low(factor) else "blue",
         )
+        sure = round(bar * min(least, 1.0))
+        line.append("█" * sure, style).append("░" * (round(bar * min(most, 1.0)) - sure), style)
         parts.append(line)
     return parts + _wrapped(words.sentences(found))
 
