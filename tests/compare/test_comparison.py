@@ -4,7 +4,7 @@
 import json
 
 import pytest
-from raw_writer import ABORTED, MANIFEST, Rank, write_recording
+from raw_writer import ABORTED, FINALIZED, MANIFEST, TRACED, Rank, u, write_recording, z
 
 from rankwise.cli import main
 from rankwise.compare.comparison import compare
@@ -159,3 +159,34 @@ def test_what_the_gate_cannot_judge_is_refused(tmp_path, capsys):
         assert main(["report", *words]) in (1, 2)
         err = capsys.readouterr().err
         assert expected in " ".join(err.split())
+
+
+def with_a_trace(path) -> Recording:
+    """Two ranks that compute for 700 ms and are in a barrier for 300 ms."""
+    ranks = [Rank(me, 2, affinity=(me,), flags=FINALIZED | TRACED) for me in range(2)]
+    for rank in ranks:
+        rank.event("MPI_Barrier", 700 * MS, 300 * MS, u(0) + z(-1) + u(0) + u(8) + u(0) + u(0) + u(0))
+        rank.count("MPI_Barrier", ns=300 * MS)
+    return Recording.open(write_recording(path, ranks))
+
+
+def test_efficiencies_with_and_without_a_trace_are_not_compared_and_that_is_said(tmp_path, capsys):
+    traced = [with_a_trace(tmp_path / f"{name}.rw") for name in "ab"]
+    plain = run(tmp_path / "c.rw")
+    # GIVEN two with a trace, whose efficiencies are one quantity
+    assert of(compare(traced[:1], traced[1:]), "parallel").before == pytest.approx(0.7)
+    # THEN with one that has none there is no difference, and each view says why
+    found = compare(traced[:1], [plain])
+    assert "not all runs have a trace" in found.no_efficiencies
+    assert not [each for each in found.differences if each.of == "efficiency"]
+    page = tmp_path / "page.html"
+    assert main(["report", str(traced[0].path), str(plain.path), "-o", str(page)]) == 0
+    for text in (capsys.readouterr().out, page.read_text()):
+        assert "ot comparable: not all runs have a trace" in " ".join(text.split())
+
+
+def test_efficiencies_of_ranks_that_waited_for_a_core_somewhere_are_not_compared(tmp_path):
+    runs = [run(tmp_path / f"{name}.rw", mpi_ms=400, runqueue_wait_ns=300 * MS) for name in "ab"]
+    found = compare(runs[:1], runs[1:])
+    assert "only a trace tells" in found.no_efficiencies
+    assert not [each for each in found.differences if each.of == "efficiency"]

@@ -4,7 +4,7 @@
 import json
 
 import pytest
-from raw_writer import Rank, write_recording
+from raw_writer import FINALIZED, TRACED, Rank, u, write_recording, z
 
 from rankwise.cli import main
 from rankwise.compare.scaling import scaling
@@ -77,3 +77,23 @@ def test_the_command_shows_the_table(tmp_path, capsys):
     assert out.splitlines()[6].split() == ["4", "600", "ms", "1.67", "0.67", "0.83", "1.00", "0.83", "0.80"]
     assert main([*line, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["schema"] == "rankwise.scaling/1"
+
+
+def test_efficiencies_of_runs_with_and_without_a_trace_are_no_series(tmp_path, capsys):
+    # GIVEN 2 ranks with a trace, and 4 without
+    ranks = [Rank(me, 2, flags=FINALIZED | TRACED) for me in range(2)]
+    for rank in ranks:
+        rank.event("MPI_Barrier", 700 * MS, 300 * MS, u(0) + z(-1) + u(0) + u(8) + u(0) + u(0) + u(0))
+        rank.count("MPI_Barrier", ns=300 * MS)
+    write_recording(tmp_path / "a.rw", ranks)
+    run(tmp_path / "b.rw", 4, 400, 100)
+    words = ["report", str(tmp_path / "a.rw"), str(tmp_path / "b.rw")]
+    assert main([*words, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    # THEN there is the speed-up, and no efficiency, and each view says why
+    assert [row["speed_up"] for row in found["rows"]] == pytest.approx([1, 2])
+    assert {row[name] for row in found["rows"] for name in ("parallel", "computation_scaling")} == {None}
+    page = tmp_path / "page.html"
+    assert main([*words, "-o", str(page)]) == 0
+    for text in (capsys.readouterr().out, page.read_text()):
+        assert "not comparable: not all runs have a trace" in " ".join(text.split())

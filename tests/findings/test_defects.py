@@ -8,6 +8,7 @@ import pytest
 from raw_writer import ABORTED, FINALIZED, SCHED, TRACED, Rank, u, write_recording, z
 from sampled_nodes import computing, recorded_on_nodes
 from saved_topology import save_topology
+from traces import recording_of, traced
 
 from rankwise.cli import main
 from rankwise.findings import catalogue
@@ -86,6 +87,36 @@ def test_waiting_for_a_core_is_taken_off_computation(tmp_path):
     found = findings_of(recorded(tmp_path / "a.rw", ranks))[0]
     # THEN that is what is told, and no imbalance, of which 50 ms are sure; it was in MPI for 200 ms at most
     assert [each.name for each in found] == ["busy-cores"] and found[0].cost_s == pytest.approx(0.35)
+
+
+def test_an_imbalance_that_depends_on_where_ranks_waited_for_a_core_is_said_not_to_be_judged(tmp_path):
+    # GIVEN two ranks that are outside MPI for 900 and 600 ms, and wait for a core for 500 ms each
+    ranks = four([900, 600])
+    for rank in ranks:
+        rank.runqueue_wait_ns = 500 * MS
+    found, without = findings_of(recorded(tmp_path / "a.rw", ranks))
+    # THEN they may have computed for 400 ms both, or 500 and 100 ms
+    assert "load-imbalance" not in [each.name for each in found]
+    (why,) = (each.why for each in without if each.name == "load-imbalance")
+    assert "could not be judged, because ranks waited for a core for 50 %" in why and "--trace" in why
+
+
+def test_a_trace_finds_the_imbalance_of_ranks_that_waited_for_a_core(tmp_path):
+    # GIVEN ranks that compute for 100 and 300 ms of 1 s, by the processor time between their calls, in gaps of 450 ms
+    ranks = traced(2)
+    for rank, compute_ms in zip(ranks, (100, 300), strict=True):
+        rank.trace.append(b"\xf7" + u(compute_ms * MS >> 10))
+        rank.together("MPI_Barrier", 450, 550)
+        rank.trace.append(b"\xf4" + u(600 * MS >> 17) + u(400 * MS >> 17))
+        rank.runqueue_wait_ns = 600 * MS
+    (found,) = (
+        each
+        for each in findings_of(recording_of(tmp_path / "a.rw", ranks))[0]
+        if each.name == "load-imbalance"
+    )
+    # THEN the one computes 200 ms more, which costs half of that
+    assert (found.ranks, found.confidence) == ([1], "medium") and found.cost_s == pytest.approx(0.1, abs=0.02)
+    assert "ranks waited for a core for 60 % of their time" in found.evidence[-1]
 
 
 def test_standing_still_is_not_called_computation(tmp_path):

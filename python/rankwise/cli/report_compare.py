@@ -191,6 +191,8 @@ def _lines(found: Comparison) -> list[str]:
         lines.append(f"  {name:<38}{before:>11}{after:>11}  {words.change_text(each)}")
     if len(shown) > _MOST_ROWS:
         lines.append(f"  and {len(shown) - _MOST_ROWS} more: the HTML report and `--json` have all")
+    if found.no_efficiencies:
+        lines += ["", *_wrapped([f"efficiencies: {found.no_efficiencies}"])]
     for heading, findings in (("No longer told", found.gone), ("New", found.new)):
         if findings:
             lines += ["", heading, *_wrapped(f"{each.name}: {each.sentence}" for each in findings)]
@@ -210,10 +212,17 @@ def _scaling_lines(found: Scaling) -> list[str]:
     lines = [f"{found.kind} scaling: {work}"]
     if found.assumed:
         lines.append("  told from the runs; `--scaling` says it otherwise")
-    lines += ["", "                                    -- efficiency --   load  commu-  compu-"]
-    lines.append("  ranks      time  speed-up   global  parallel  balance  nication  tation")
     from rankwise.quantities import seconds_text
 
+    if found.no_efficiencies:
+        lines += _wrapped([f"efficiencies: {found.no_efficiencies}"])
+        lines += ["", "  ranks      time  speed-up"]
+        lines += [
+            f"  {row.ranks:>5}{seconds_text(row.time_s):>10}{row.speed_up:>10.2f}" for row in found.rows
+        ]
+        return lines
+    lines += ["", "                                    -- efficiency --   load  commu-  compu-"]
+    lines.append("  ranks      time  speed-up   global  parallel  balance  nication  tation")
     for row in found.rows:
         lines.append(
             f"  {row.ranks:>5}{seconds_text(row.time_s):>10}{row.speed_up:>10.2f}{row.global_efficiency:>9.2f}"

@@ -19,6 +19,7 @@ from rankwise.compare.numbers import RUN_TIME, Number, Unit, numbers
 from rankwise.compare.rank_test import LEVEL, least_p, rank_test, shift
 from rankwise.errors import RankwiseError
 from rankwise.findings.catalogue import findings_of
+from rankwise.findings.efficiency import why_not_comparable
 from rankwise.findings.evidence import Evidence
 from rankwise.findings.finding import Finding
 from rankwise.quantities import counted
@@ -99,6 +100,7 @@ class Comparison(msgspec.Struct, frozen=True):
         gone: Findings of all runs before that none after has, of those that were looked for there.
         new: Likewise the other way round.
         gate: Only if it was asked for.
+        no_efficiencies: Why efficiencies are not compared; `null` where they are, or are not known of all runs.
     """
 
     schema: str
@@ -112,6 +114,7 @@ class Comparison(msgspec.Struct, frozen=True):
     gone: list[Finding]
     new: list[Finding]
     gate: Gate | None
+    no_efficiencies: str | None = None
 
     @property
     def run_time(self) -> Difference:
@@ -150,6 +153,9 @@ def compare(
     """
     one, other = [_Run.of(each) for each in before], [_Run.of(each) for each in after]
     least = least_p(len(one), len(other))
+    efficiencies = [each.evidence.efficiency for each in (*one, *other)]
+    why = why_not_comparable(each for each in efficiencies if each is not None)
+    differences = _differences(one, other, least <= LEVEL)
     return Comparison(
         schema=SCHEMA,
         rankwise=rankwise.__version__,
@@ -158,10 +164,11 @@ def compare(
         noise=_noise(len(one), len(other), least),
         changed=_changed(one, other),
         moved=moved_text(before[0], after[0]),
-        differences=_differences(one, other, least <= LEVEL),
+        differences=[each for each in differences if why is None or each.of != "efficiency"],
         gone=_only_in(one, other),
         new=_only_in(other, one),
         gate=None if fail_above is None else _gate(before, after, fail_above),
+        no_efficiencies=None if None in efficiencies else why,
     )
 
 

@@ -23,7 +23,7 @@ import numpy as np
 import rankwise
 from rankwise.compare.numbers import counted
 from rankwise.errors import RankwiseError
-from rankwise.findings.efficiency import of_recording
+from rankwise.findings.efficiency import of_recording, why_not_comparable
 from rankwise.recording import Recording
 
 SCHEMA: Final = "rankwise.scaling/1"
@@ -40,7 +40,8 @@ class ScalingRow(msgspec.Struct, frozen=True):
         ranks: How many.
         time_s: Run time.
         speed_up: Of the reference's time; of weak scaling, times the ratio of ranks.
-        global_efficiency: Parallel efficiency x computation scaling.
+        global_efficiency: Parallel efficiency x computation scaling; all efficiencies and scalings are `null` where
+            `Scaling.no_efficiencies` says why.
         parallel: As of `Efficiency`.
         load_balance: Likewise.
         communication: Likewise.
@@ -56,11 +57,11 @@ class ScalingRow(msgspec.Struct, frozen=True):
     ranks: int
     time_s: float
     speed_up: float
-    global_efficiency: float
-    parallel: float
-    load_balance: float
-    communication: float
-    computation_scaling: float
+    global_efficiency: float | None
+    parallel: float | None
+    load_balance: float | None
+    communication: float | None
+    computation_scaling: float | None
     instruction_scaling: float | None
     ipc_scaling: float | None
     frequency_scaling: float | None
@@ -78,6 +79,7 @@ class Scaling(msgspec.Struct, frozen=True):
         assumed: Whether that was told from the runs: weak if work per rank stays above 0.9 of the reference's.
         why_no_counters: Why there are no instructions, IPC and frequency.
         rows: A run each.
+        no_efficiencies: Why the efficiencies of these runs are not one quantity; `null` where they are.
     """
 
     schema: str
@@ -86,6 +88,7 @@ class Scaling(msgspec.Struct, frozen=True):
     assumed: bool
     why_no_counters: str | None
     rows: list[ScalingRow]
+    no_efficiencies: str | None = None
 
 
 def scaling(recordings: Sequence[Recording], kind: Kind | None = None) -> Scaling:
@@ -108,8 +111,13 @@ def scaling(recordings: Sequence[Recording], kind: Kind | None = None) -> Scalin
             )
         found.append(efficiency)
     ranks = np.array([each.ranks for each in found], float)
+    no_efficiencies = why_not_comparable(found)
     useful = np.array([each.useful_mean_s for each in found]) * ranks
     counters, why = _counters(runs)
+    if no_efficiencies is not None:
+        # What is the same quantity in all runs: the time outside MPI.
+        useful = np.array([float(run.ranks["compute_s"].to_numpy().sum()) for run in runs])
+        counters, why = None, no_efficiencies
     work = useful if counters is None else counters[0]
     per_rank = (work / work[0]) / (ranks / ranks[0])
     chosen: Kind = kind or ("weak" if float(per_rank[1:].mean()) > _WEAK_FROM else "strong")
@@ -117,6 +125,10 @@ def scaling(recordings: Sequence[Recording], kind: Kind | None = None) -> Scalin
     computation = useful[0] / useful * more
     rows = []
     for at, (run, each) in enumerate(zip(runs, found, strict=True)):
+        time_s, speed_up = each.elapsed_s, float(found[0].elapsed_s / each.elapsed_s * more[at])
+        if no_efficiencies is not None:
+            rows.append(ScalingRow(str(run.path), each.ranks, time_s, speed_up, *[None] * 8))
+            continue
         instructions = ipc = frequency = None
         if counters is not None:
             count, cycles = counters
@@ -127,8 +139,8 @@ def scaling(recordings: Sequence[Recording], kind: Kind | None = None) -> Scalin
             ScalingRow(
                 recording=str(run.path),
                 ranks=each.ranks,
-                time_s=each.elapsed_s,
-                speed_up=float(found[0].elapsed_s / each.elapsed_s * more[at]),
+                time_s=time_s,
+                speed_up=speed_up,
                 global_efficiency=float(each.parallel * computation[at]),
                 parallel=each.parallel,
                 load_balance=each.load_balance,
@@ -141,7 +153,7 @@ def scaling(recordings: Sequence[Recording], kind: Kind | None = None) -> Scalin
                 transfer=each.transfer,
             )
         )
-    return Scaling(SCHEMA, rankwise.__version__, chosen, kind is None, why, rows)
+    return Scaling(SCHEMA, rankwise.__version__, chosen, kind is None, why, rows, no_efficiencies)
 
 
 def _counters(runs: Sequence[Recording]) -> tuple[tuple[np.ndarray, np.ndarray] | None, str | None]:

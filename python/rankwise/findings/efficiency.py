@@ -14,6 +14,7 @@ The ideal time is Dimemas' or, if that is asked for, Scalasca's.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Literal, NamedTuple
 
@@ -82,6 +83,11 @@ class Efficiency:
     convention: Convention = "dimemas"
     by: Source = "clock"
     between: dict[str, tuple[float, float]] = field(default_factory=dict)
+
+    def is_open(self, name: str) -> bool:
+        """Whether an attribute may have several values that differ by what is shown of them, a hundredth."""
+        least, most = self.between.get(name, (0.0, 0.0))
+        return f"{least:.2f}" != f"{most:.2f}"
 
 
 @dataclass(frozen=True)
@@ -352,3 +358,17 @@ def why_not_replayed(recording: Recording) -> str | None:
     if traced["bytes"] > MOST_TRACE_BYTES:
         return f"the trace has more than {MOST_TRACE_BYTES >> 20} MiB, whose replay would take long"
     return None
+
+
+NO_TRACE = (
+    "not comparable: not all runs have a trace, and without one waiting for a core may be in computation"
+)
+OPEN = "not comparable: ranks waited for a core, and only a trace tells how much they computed"
+
+
+def why_not_comparable(found: Iterable[Efficiency]) -> str | None:
+    """Why efficiencies of some runs are not one quantity; `None` if they are."""
+    known = list(found)
+    if len({each.by for each in known}) > 1:
+        return NO_TRACE
+    return OPEN if any(each.is_open("parallel") for each in known) else None

@@ -80,8 +80,7 @@ def factors(found: Efficiency) -> list[Factor]:
 
 def _open(found: Efficiency, key: str) -> tuple[float, float] | None:
     """Between what an efficiency is, where that is more than the two digits shown."""
-    least, most = found.between.get(key, (0.0, 0.0))
-    return None if f"{least:.2f}" == f"{most:.2f}" else (least, most)
+    return found.between[key] if found.is_open(key) else None
 
 
 def is_low(factor: Factor) -> bool:

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from rankwise.errors import RankwiseError
@@ -31,9 +33,11 @@ whose ranks wait for each other again and again saves if the work is dealt
 evenly. It is not more than what others waited.
 
 Where ranks waited for a core, which may have been inside MPI or outside, it is
-told with all of it taken off; and without the time in which interrupts or the
-host of a virtual machine had a rank's core, or it waited for memory from a
-disk: see straggler.
+told with all of it taken off. If that leaves nothing, a trace has the processor
+time of what was between calls: what that tells has medium confidence. Without a
+trace it is said that it could not be judged, if it depends on where they
+waited. Time in which interrupts or the host of a virtual machine had a rank's
+core, or it waited for memory from a disk, is taken off: see straggler.
 
 What refutes it: the same work on every rank, and the run takes as long; or
 other data or another core for that rank, and it computes as long as the others
@@ -45,16 +49,62 @@ a partitioner, dynamic distribution.
 
 
 def find(evidence: Evidence) -> list[Finding]:
-    """Those that compute longest."""
+    """Those that compute longest, for sure; where ranks waited for a core, those that probably do.
+
+    Raises:
+        RankwiseError: As `Evidence.times`; or ranks waited for a core, and it depends on where they did.
+    """
     times = evidence.times
     if len(times.time_s) < 2:
         return []
-    least, most = times.useful_least_s - evidence.taken_s, times.useful_most_s
+    taken_s, share = evidence.taken_s, evidence.core_waiting or 0.0
+    found = _found(evidence, times.useful_least_s - taken_s, times.useful_most_s, _waited_s(evidence, times))
+    if found or share < LEAST_SHARE:
+        return found
+    waited = f"ranks waited for a core for {share * 100:.0f} % of their time"
+    computed, core_s = (
+        evidence.computation,
+        np.zeros(len(times.time_s)) if times.core_s is None else times.core_s,
+    )
+    if computed is None or computed.by == "clock":
+        # At worst, one rank had all of its waiting in MPI, and the others outside.
+        uneven = times.useful_least_s.copy()
+        most_s = np.minimum(times.useful_most_s, times.time_s - core_s)
+        worst = int(np.argmax(most_s * (len(uneven) - 1) + uneven))
+        uneven[worst] = max(most_s[worst], uneven[worst])
+        if not _found(evidence, uneven - taken_s, uneven, times.time_s):
+            return []
+        raise RankwiseError(
+            f"it could not be judged, because {waited}, in MPI or outside",
+            "`rankwise record --trace` tells how much they computed",
+        )
+    on_core_s = computed.seconds
+    waited_s = np.clip(times.elapsed_s - on_core_s - core_s, 0, None)
+    try:
+        sure = evidence.waits.select("rank", "transfer_least_s").drop_nulls()
+        np.subtract.at(waited_s, sure["rank"].to_numpy(), sure["transfer_least_s"].to_numpy())
+    except RankwiseError:
+        pass  # not told apart
+    return [
+        replace(
+            each,
+            evidence=[
+                *each.evidence,
+                f"{waited}: how long they computed is told from their processor time between calls",
+            ],
+            confidence="medium",
+        )
+        for each in _found(evidence, on_core_s - taken_s, on_core_s, np.clip(waited_s, 0, None))
+    ]
+
+
+def _found(evidence: Evidence, least: np.ndarray, most: np.ndarray, waited_s: np.ndarray) -> list[Finding]:
+    """What is told if ranks compute at least and at most so long, and may have waited so long for others."""
+    times = evidence.times
     top = int(np.argmax(least))
     rest = np.arange(len(most)) != top
     # What is sure: the least of the one with most, the most of the others.
     mean_s = float((least[top] + most[rest].sum()) / len(most))
-    waited_s = _waited_s(evidence, times)
     cost_s = min(float(least[top]) - mean_s, float(waited_s[rest].sum()) / len(most))
     if cost_s < max(LEAST_S, LEAST_SHARE * times.elapsed_s):
         return []

@@ -94,9 +94,9 @@ def render_scaling(found: Scaling, runs: Sequence[ReportData]) -> str:
         found=found,
         last=runs[-1],
         sentences=_sentences(found),
-        columns=columns,
+        columns=[] if found.no_efficiencies else columns,
         speed_up=curves.speed_up(ranks, [row.speed_up for row in found.rows], BLUE),
-        efficiencies=curves.efficiencies(ranks, columns),
+        efficiencies=None if found.no_efficiencies else curves.efficiencies(ranks, columns),
         bars=_bars(dict(zip(names, runs, strict=True))),
     )
 
@@ -191,6 +191,8 @@ def _sentences(found: Scaling) -> list[str]:
         f"{counted(first.ranks, 'rank')} take {seconds_text(first.time_s)}, {counted(last.ranks, 'rank')} "
         f"{seconds_text(last.time_s)}: {said}"
     ]
+    if found.no_efficiencies:
+        return [*lines, f"efficiencies: {found.no_efficiencies}"]
     falls = sorted((each for each in _changes(first, last) if each[0] < _FALLS), key=lambda each: each[0])
     if falls:
         falling = [f"{name} from {one:.2f} to {other:.2f}" for _, name, one, other in falls]
