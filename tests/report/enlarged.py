@@ -86,15 +86,15 @@ def enlarged(report: data.ReportData, ranks: int) -> data.ReportData:
         sizes=communication.MessageSizes(
             "as it ran", ["L3", "package", "node", "network"], [0] + [2**at for at in range(23)],
             *(chance.integers(1, 10**9, (4, 24)).tolist() for _ in range(4)), chance.random((4, 24)).tolist(),
-            chance.integers(0, 2, (4, 24)).tolist(), None,
+            chance.integers(0, 2, (4, 24)).tolist(), chance.integers(1, 10**10, (4, 24)).tolist(), None,
         ),
         over_time=over_time.OverTime(
-            12.5, *chance.dirichlet([4, 3, 2, 1], 240).T.tolist(), -(-ranks // 256),
-            ["".join(row) for row in chance.choice(list("cwto"), (-(-ranks // -(-ranks // 256)), 240))],
+            12.5, *chance.dirichlet([4, 2, 3, 2, 1], 240).T.tolist(), -(-ranks // 256),
+            ["".join(row) for row in chance.choice(list("cqwto"), (-(-ranks // -(-ranks // 256)), 240))],
             over_time.Iterations(
                 0, "MPI_Send to rank 1", 12, 2000,
                 *(np.arange(at, 12.5, 0.00625)[:1999].tolist() for at in (0, 0.00625)),
-                *(chance.random(1999).tolist() for _ in range(2)),
+                *(chance.random(1999).tolist() for _ in range(2)), 0.5, 0.25, 0.75,
             ),
             None,
         ),

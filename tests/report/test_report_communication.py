@@ -11,6 +11,7 @@ from rankwise.report import communication_words
 from rankwise.report.build import build
 from rankwise.report.data import CallSite
 from rankwise.report.html import call_tree, render
+from rankwise.report.text import render as render_text
 
 US = 1000  # ticks are nanoseconds
 BARRIER = u(0) + z(-1) + u(0) + u(8) + u(0) + u(0) + u(0)
@@ -104,7 +105,8 @@ def test_laps_are_iterations(report):
     assert found.mean_s == pytest.approx([lap_s] * (LAPS - 1) + [lap_s - WORK * 1e-6])
     assert found.begin_s == pytest.approx([WORK * 1e-6 + lap * lap_s for lap in range(LAPS)])
     assert communication_words.iterations_text(report).startswith(
-        "23 iterations of 2 MPI calls on rank 0, each from one MPI_Send to rank 1 to the next: 416 us in the mean"
+        "23 repetitions of 2 MPI calls on rank 0, each from one MPI_Send to rank 1 to the next: median 420 us, half of "
+        "them 420 us to 420 us"
     )
 
 
@@ -199,6 +201,40 @@ def test_without_a_trace_the_page_says_what_it_takes(record):
     assert network[sizes.up_to_bytes.index(1024)] == 16 * 12
 
 
+def test_of_loops_in_loops_the_outer_one_repeats(tmp_path):
+    # GIVEN 8 steps of ten times two messages, and a barrier
+    ranks = [Rank(me, 2, flags=FINALIZED | TRACED) for me in range(2)]
+    for _ in range(8):
+        for me, rank in enumerate(ranks):
+            for size in (8, 4096) * 10:
+                rank.event("MPI_Send", 10 * US, 5 * US, u(0) + z(1 - me) + z(0) + u(size))
+            rank.event("MPI_Barrier", 10 * US, 5 * US, BARRIER)
+    found = build(Recording.open(write_recording(tmp_path / "any.rw", ranks))).over_time.iterations
+    assert (found.count, found.calls, found.anchor) == (7, 21, "MPI_Barrier")
+    assert found.median_s == pytest.approx(21 * 15e-6)
+
+
+def test_small_messages_have_a_latency_and_no_bandwidth(tmp_path):
+    # GIVEN receivers that wait for messages of 4 B, 256 B and 1 MiB, which take 10, 15 and 1000 us
+    ranks = [Rank(me, 2, flags=FINALIZED | TRACED, runqueue_wait_ns=200_000_000) for me in range(2)]
+    for size, us in ((4, 10), (256, 15), (1 << 20, 1000)):
+        ranks[0].event("MPI_Send", 50 * US, us * US, u(0) + z(1) + z(0) + u(size))
+        ranks[0].send(1, size)
+        ranks[1].event("MPI_Recv", 0, (50 + us) * US, u(0) + z(0) + z(0) + z(0) + z(0) + u(size))
+    # AND those of 8 KiB find a receiver that comes late
+    ranks[0].event("MPI_Send", 0, 10 * US, u(0) + z(1) + z(0) + u(8192))
+    ranks[0].send(1, 8192)
+    ranks[1].event("MPI_Recv", 100 * US, 10 * US, u(0) + z(0) + z(0) + z(0) + z(0) + u(8192))
+    report = build(Recording.open(write_recording(tmp_path / "any.rw", ranks)))
+    # THEN only the largest are long enough for a bandwidth, and of each other it is said what there is
+    rows = {row[0]: row[-1] for row in communication_words.size_rows(report)}
+    assert rows == {"4 B": "10 us each", "256 B": "15 us each", "8 KiB": "-", "1 MiB": "1.05 GB/s"}
+    for view in (render(report), render_text(report, verbose=True)):
+        words = " ".join(view.split())
+        assert "no receiver was waiting when these were sent" in words
+        assert "more than half of which is latency" in words and "the network may be faster" in words
+
+
 def test_irregular_calls_are_no_iterations(tmp_path):
     chance = np.random.default_rng(1)
     ranks = [Rank(me, 2, flags=FINALIZED | TRACED) for me in range(2)]
@@ -210,7 +246,7 @@ def test_irregular_calls_are_no_iterations(tmp_path):
             rank.event(call, 10 * US, 5 * US, payload)
     report = build(Recording.open(write_recording(tmp_path / "any.rw", ranks)))
     assert report.over_time.iterations is None
-    assert "No iterations were found" in render(report)
+    assert "No repetitions were found" in render(report)
 
 
 def test_a_run_that_was_aborted_is_shown_to_its_end(tmp_path):

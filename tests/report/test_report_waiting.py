@@ -128,6 +128,17 @@ def test_computation_and_waiting_are_one_number_each_in_the_whole_report(tmp_pat
     assert not any(time.unattributed_s)
 
 
+def test_calls_that_are_not_split_are_told_with_their_time_and_why(tmp_path):
+    # GIVEN most of the time in MPI_Send, and some in MPI_Bcast
+    report = build.build(Recording.open(write_recording(tmp_path, late_and_without_a_core())))
+    assert [call.call for call in report.waiting.not_split] == ["MPI_Send", "MPI_Bcast"]
+    # THEN each view has a line for each reason, with times a rank
+    for view in (render_text(report, verbose=True), render_html(report)):
+        words = " ".join(view.replace("&#39;", "'").split())
+        assert "ot told apart: MPI_Send 5.5 ms a rank: when a send ends is the library's choice" in words
+        assert "ot told apart: MPI_Bcast 5 ms a rank: ranks may leave it before all others have come" in words
+
+
 def test_without_a_trace_computation_and_efficiency_are_between_bounds(tmp_path):
     # GIVEN ranks that are outside MPI for 400 ms of 1 s, and wait for a core for 300 ms
     ranks = [Rank(me, 2, runqueue_wait_ns=300_000 * US) for me in range(2)]

@@ -93,7 +93,7 @@ def build(
         calls=_calls(recording.calls, time_s, _total(ranks["mpi_s"])),
         call_sites=call_sites(recording, time_s, _OUTSIDE),
         collectives=collectives(recording, time_s),
-        waiting=waiting(split),
+        waiting=waiting(recording, split),
         use=used,
         network=network(recording),
         matrix=matrix,

@@ -8,6 +8,9 @@ from rankwise.quantities import bytes_text, count_text, counted, rounded, second
 from rankwise.report.data import WITH_TRACE, ReportData
 from rankwise.report.words import percent, size_text
 
+_CORE_WAITING = 0.01
+"""Part of the time, from which on it is told."""
+
 
 def channel_names(report: ReportData) -> list[str]:
     """Of each channel of the message sizes."""
@@ -19,25 +22,55 @@ def channel_names(report: ReportData) -> list[str]:
 
 
 def size_rows(report: ReportData) -> list[list[str]]:
-    """Size, channel, messages, bytes, and of those with a time how many and how fast; without what is empty."""
+    """Size, channel, messages, bytes, and of those with a time how many and how fast; without what is empty.
+
+    Where the time is latency for the most part, it stands in place of the bandwidth.
+    """
     sizes, found = report.sizes, []
     for at, up_to in enumerate(sizes.up_to_bytes):
         for of, name in enumerate(channel_names(report)):
             if not sizes.messages[of][at]:
                 continue
-            time_s, timed_bytes = sizes.time_s[of][at], sizes.timed_bytes[of][at]
-            rate = f"{bytes_text(timed_bytes / time_s)}/s" if time_s > 0 and timed_bytes else "-"
+            count, rate, text = sizes.timed[of][at], sizes.bandwidth[of][at], "-"
+            if rate is not None:
+                text = f"{'≥ ' if sizes.together[of][at] else ''}{bytes_text(rate)}/s"
+            elif count:
+                text = f"{'≤ ' if sizes.together[of][at] else ''}{seconds_text(sizes.time_s[of][at] / count)} each"
             found.append(
                 [
                     size_text(up_to),
                     name,
                     count_text(sizes.messages[of][at]),
                     bytes_text(sizes.bytes[of][at]),
-                    count_text(sizes.timed[of][at]) if sizes.timed[of][at] else "-",
-                    f"≥ {rate}" if rate != "-" and sizes.together[of][at] else rate,
+                    count_text(count) if count else "-",
+                    text,
                 ]
             )
     return found
+
+
+def size_notes(report: ReportData) -> list[str]:
+    """What the times of messages are, and why some have none."""
+    sizes = report.sizes
+    if sizes.not_timed:
+        return [f"bandwidth reached is not known: {sizes.not_timed}"]
+    rows, lines = size_rows(report), []
+    if any(row[-1] == "-" for row in rows):
+        lines.append(
+            "-: no receiver was waiting when these were sent, or collectives sent them, or the clocks are not known "
+            "well enough"
+        )
+    if any(row[-1].endswith("each") for row in rows):
+        lines.append(
+            "each: the time of one message, more than half of which is latency, in place of a bandwidth"
+        )
+    waited = report.summary.runqueue_wait_share or 0.0
+    if waited >= _CORE_WAITING and any(row[-1] != "-" for row in rows):
+        lines.append(
+            f"ranks waited for a core for {percent(waited)} of their time, which is in the times of messages: the "
+            "network may be faster"
+        )
+    return lines
 
 
 def waits_text(report: ReportData) -> str:
@@ -56,19 +89,15 @@ def iterations_text(report: ReportData) -> str:
     found = report.over_time.iterations if report.over_time else None
     if found is None:
         return (
-            "No iterations were found: no calls of the first, the middle or the last rank repeat in one way"
+            "No repetitions were found: no calls of the first, the middle or the last rank repeat in one way"
         )
     longest = max(range(len(found.most_s)), key=lambda at: found.most_s[at])
-    counts = [
-        round((end - begin) / mean) if mean else 1
-        for begin, end, mean in zip(found.begin_s, found.end_s, found.mean_s, strict=True)
-    ]
-    mean_s = sum(mean * count for mean, count in zip(found.mean_s, counts, strict=True)) / max(sum(counts), 1)
-    times = (mean_s, found.most_s[longest], found.begin_s[longest])
-    mean, highest, when = (seconds_text(each) for each in times)
+    times = (found.median_s, found.low_s, found.high_s, found.most_s[longest], found.begin_s[longest])
+    median, low, high, highest, when = (seconds_text(each) for each in times)
     return (
-        f"{rounded(found.count, 'iteration')} of {counted(found.calls, 'MPI call')} on rank {found.rank}, each from "
-        f"one {found.anchor} to the next: {mean} in the mean, at most {highest}, {when} after the run began"
+        f"{rounded(found.count, 'repetition')} of {counted(found.calls, 'MPI call')} on rank {found.rank}, each from "
+        f"one {found.anchor} to the next: median {median}, half of them {low} to {high}, at most {highest}, {when} "
+        "after the run began"
     )
 
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,11 +13,17 @@ import polars as pl
 from rankwise.errors import RankwiseError
 from rankwise.findings.efficiency import Computation
 from rankwise.recording import Recording
-from rankwise.recording.raw import CALL_NAMES
+from rankwise.recording.raw import CALL_CLASSES, CALL_NAMES
 from rankwise.recording.traces.clocks import HostClock
 from rankwise.recording.traces.waits import CoreShares, Timeline, Waited, core_shares
 from rankwise.report import data
 
+_LEAST_OF_MPI = 0.01
+_SENDS = "when a send ends is the library's choice"
+_WHY_NOT_SPLIT = dict.fromkeys(("send", "isend", "complete"), _SENDS) | {
+    "collective": "ranks may leave it before all others have come"
+}
+_NOT_IN_TRACE = "what they wait for is not in the trace"
 _PARTS = ("core", "waiting", "transfer")
 
 
@@ -156,8 +163,13 @@ def _core_shares(timeline: Timeline, shares: list[CoreShares | None]) -> pl.Data
     )
 
 
-def waiting(split: SplitWaits | None) -> data.Waiting | None:
-    """By MPI function, and the clocks' bounds; `None` for a recording without a trace."""
+def waiting(recording: Recording, split: SplitWaits | None) -> data.Waiting | None:
+    """By MPI function, and the clocks' bounds; `None` for a recording without a trace.
+
+    Args:
+        recording: The run.
+        split: Of `split_waits`.
+    """
     if split is None or split.waits is None or split.unsplit is None:
         return None if split is None else data.Waiting([], [], [], split.why_not)
     bounds = [f"{part}_{bound}_s" for part in _PARTS for bound in ("least", "most")]
@@ -189,7 +201,21 @@ def waiting(split: SplitWaits | None) -> data.Waiting | None:
         unsplit=[data.UnsplitCall(**row) for row in unsplit.iter_rows(named=True)],
         clocks=[data.Clock(c.host, c.offset_s, c.bound_s, c.spread_s) for c in split.clocks],
         why_not=None,
+        not_split=list(_not_split(recording, pl.concat([split.waits, split.unsplit]))),
     )
+
+
+def _not_split(recording: Recording, split: pl.DataFrame) -> Iterator[data.NotSplit]:
+    """Functions with time in calls that are not among those that can wait for others in a way that is known."""
+    calls, known = (each.group_by("call").agg(pl.col("time_s").sum()) for each in (recording.calls, split))
+    rest = calls.join(known, on="call", how="left", suffix="_known").select(
+        "call", time_s=pl.col("time_s") - pl.col("time_s_known").fill_null(0.0)
+    )
+    whole_s = float(recording.ranks["mpi_s"].sum() or 0.0)
+    for call, time_s in rest.sort("time_s", "call", descending=[True, False]).iter_rows():
+        kind = str(CALL_CLASSES[CALL_NAMES.tolist().index(call)])
+        if time_s >= _LEAST_OF_MPI * whole_s and kind not in ("init", "finalize"):
+            yield data.NotSplit(call, time_s, _WHY_NOT_SPLIT.get(kind, _NOT_IN_TRACE))
 
 
 def time_parts(

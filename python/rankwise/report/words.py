@@ -187,6 +187,14 @@ def unsplit_text(call: UnsplitCall) -> str:
     )
 
 
+def not_split_texts(waiting: Waiting, ranks: int) -> list[str]:
+    """Functions of which waiting is not told apart, with their time a rank; a sentence for each reason."""
+    by_reason: dict[str, list[str]] = {}
+    for call in waiting.not_split:
+        by_reason.setdefault(call.why, []).append(f"{call.call} {seconds_text(call.time_s / ranks)}")
+    return [f"not told apart: {', '.join(calls[:6])} a rank: {why}" for why, calls in by_reason.items()]
+
+
 def place_text(site: CallSite, room: int | None = None) -> str:
     """A place in the program: `exchange, halo.c:42`, or the file and the offset where no more is known.
 

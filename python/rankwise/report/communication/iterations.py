@@ -22,8 +22,9 @@ _Integers = npt.NDArray[np.int64]
 def iterations(ranks: Sequence[RankEvents], origin_s: float) -> Iterations | None:
     """Those of the first rank that has some, of the first, the middle and the last one; `None` if none has.
 
-    An iteration is the fewest calls after which four fifths of the calls are the same again: the same function, ranks
-    and communicator, and sizes of the same power of two; or without looking at sizes, where no others repeat.
+    An iteration is the most calls after which four fifths of the calls are the same again, three times or more: with
+    loops in loops, the longest body that all of them fit into. The same are those of the same function, ranks and
+    communicator, and sizes of the same power of two; or without looking at sizes, where no others repeat.
 
     Args:
         ranks: Events by world rank, their times on one axis.
@@ -66,8 +67,7 @@ def _repeated(signature: _Integers) -> tuple[_Integers, int] | None:
         length, often = int(lengths[most]), int(times[most])
         if length * often >= _LEAST_COVERED * len(signature) and often >= _LEAST_ALIKE * (len(places) - 1):
             candidates.append((length, -often, int(places[0]), places))
-    # One call that repeats is an iteration only where nothing longer is.
-    candidates.sort(key=lambda each: (each[0] == 1, each[:3]))
+    candidates.sort(key=lambda each: (-each[0], *each[1:3]))
     for length, _, _, places in candidates[:_MOST_TRIED]:
         part = signature[places[0] : places[-1] + length]
         if np.mean(part[length:] == part[:-length]) >= _LEAST_ALIKE:
@@ -95,6 +95,7 @@ def _of_calls(
     joined = np.arange(0, len(begin), max(1, -(-len(begin) // _MOST_SHOWN)))
     counts = np.diff(np.append(joined, len(begin)))
     time_s = end - begin
+    low_s, median_s, high_s = np.quantile(time_s, (0.25, 0.5, 0.75)).tolist()
     return Iterations(
         rank=rank,
         anchor=_anchor(events, int(rows[places[0]])),
@@ -104,6 +105,9 @@ def _of_calls(
         end_s=end[joined + counts - 1].tolist(),
         mean_s=(np.add.reduceat(time_s, joined) / counts).tolist(),
         most_s=np.maximum.reduceat(time_s, joined).tolist(),
+        median_s=median_s,
+        low_s=low_s,
+        high_s=high_s,
     )
 
 

@@ -14,6 +14,7 @@ from rankwise.report.data.communication import MessageSizes
 from rankwise.report.placements import Placed
 
 _ALL = "all"
+_CACHE_LINE = 64
 _Channels = Callable[[np.ndarray, np.ndarray], npt.NDArray[np.int64]]
 _Table = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
 
@@ -69,6 +70,7 @@ def message_sizes(
         timed_bytes=columns(known[1]),
         time_s=known[2][there].tolist(),
         together=columns(known[3]),
+        bandwidth=[_bandwidth(up_to, *(each[at] for each in known[:3])) for at in there],
         not_timed=why_not,
     )
 
@@ -86,3 +88,15 @@ def _timed(timed: TimedMessages, up_to: np.ndarray, channels: _Channels, table: 
     cells = [table(at, of, each) for each in (one, timed.bytes[use], timed.time_s[use], timed.together[use])]
     known = (cells[2] > 0) & (cells[2] >= 2 * table(at, of, timed.unsure_s[use]))
     return [np.where(known, each, 0) for each in cells]
+
+
+def _bandwidth(
+    up_to: np.ndarray, timed: np.ndarray, timed_bytes: np.ndarray, time_s: np.ndarray
+) -> list[float | None]:
+    """Of a channel by range of sizes; `None` where more than half of the time is latency, or nothing is known."""
+    small = (up_to <= _CACHE_LINE) & (timed > 0)
+    latency_s = float(time_s[small].sum() / timed[small].sum()) if small.any() else 0.0
+    there = (up_to > _CACHE_LINE) & (time_s > 0) & (timed_bytes > 0)
+    there &= time_s >= 2 * latency_s * timed
+    rate = np.divide(timed_bytes, time_s, out=np.zeros(len(up_to)), where=there)
+    return [value if known else None for value, known in zip(rate.tolist(), there.tolist(), strict=True)]

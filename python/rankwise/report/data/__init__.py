@@ -338,6 +338,20 @@ class UnsplitCall(msgspec.Struct, frozen=True):
     clocks_s: float
 
 
+class NotSplit(msgspec.Struct, frozen=True):
+    """Calls of one MPI function whose waiting is not told apart, or those of them for which that holds.
+
+    Attributes:
+        call: Its name.
+        time_s: Time of all ranks inside them.
+        why: Why, a phrase.
+    """
+
+    call: str
+    time_s: float
+    why: str
+
+
 class Clock(msgspec.Struct, frozen=True):
     """How far the relation of a host's clock to the others may be wrong.
 
@@ -359,15 +373,18 @@ class Waiting(msgspec.Struct, frozen=True):
 
     Attributes:
         calls: By MPI function, the longest first; empty if it could not be told.
-        unsplit: Functions whose waiting is not told apart, the longest first.
+        unsplit: Functions whose waiting is not told apart as the clocks do not allow it, the longest first.
         clocks: By host.
         why_not: Why it could not be told, and what to do; `null` if it could.
+        not_split: Functions of which it is not told for another reason, where they have a hundredth of the time in MPI
+            or more; the longest first.
     """
 
     calls: list[WaitingCall]
     unsplit: list[UnsplitCall]
     clocks: list[Clock]
     why_not: str | None
+    not_split: list[NotSplit] = []
 
 
 class Seat(msgspec.Struct, frozen=True):

@@ -123,6 +123,9 @@ class MessageSizes(msgspec.Struct, frozen=True):
         timed_bytes: Their bytes.
         time_s: Their time, from the begin of the send to the end of the receive.
         together: Of those with a time, how many ended in a call with others: they took that long at most.
+        bandwidth: Bytes a second of those with a time; `null` where there are none, or more than half of their time is
+            latency: up to a cache line of 64 bytes, and as long as they take less than twice the mean time of such
+            (below n_1/2, R. W. Hockney, The science of computer benchmarking, 1996).
         not_timed: Why none has a time, a sentence without a full stop; `null` if some have.
     """
 
@@ -135,4 +138,5 @@ class MessageSizes(msgspec.Struct, frozen=True):
     timed_bytes: list[list[int]]
     time_s: list[list[float]]
     together: list[list[int]]
+    bandwidth: list[list[float | None]]
     not_timed: str | None

@@ -20,6 +20,9 @@ class Iterations(msgspec.Struct, frozen=True):
         end_s: When the last of them ends.
         mean_s: How long one takes, the mean of those joined.
         most_s: The longest of them.
+        median_s: How long one takes, the median of all.
+        low_s: A quarter takes less.
+        high_s: A quarter takes longer.
     """
 
     rank: int
@@ -30,6 +33,9 @@ class Iterations(msgspec.Struct, frozen=True):
     end_s: list[float]
     mean_s: list[float]
     most_s: list[float]
+    median_s: float
+    low_s: float
+    high_s: float
 
 
 class OverTime(msgspec.Struct, frozen=True):

@@ -38,7 +38,7 @@ function drawSizes(holder, sizes, { labels, channels }) {
         return [`up to ${labels[at]}`, ...there].join("\n")
     }, width => [wide(width), 0])
     if (sizes.not_timed) return
-    const rate = (channel, at) => sizes.time_s[channel][at] > 0 ? sizes.timed_bytes[channel][at] / sizes.time_s[channel][at] : 0
+    const rate = (channel, at) => sizes.bandwidth[channel][at] ?? 0
     const rates = channels.map((_, channel) => labels.map((_, at) => rate(channel, at)))
     const known = rates.flat().filter(each => each > 0)
     if (!known.length) return

@@ -9,7 +9,7 @@ from rich.padding import Padding
 from rankwise.quantities import seconds_text
 from rankwise.report.data import ReportData
 from rankwise.report.text.tables import table, title
-from rankwise.report.words import clocks_text, cores_apart, unsplit_text, waiting_shares
+from rankwise.report.words import clocks_text, cores_apart, not_split_texts, unsplit_text, waiting_shares
 
 _SHOWN = 6
 
@@ -17,7 +17,7 @@ _SHOWN = 6
 def view(report: ReportData) -> list[RenderableType]:
     """The functions with the most time in calls that can wait for others, and what the clocks are worth."""
     found = report.waiting
-    if found is None or (found.why_not is None and not found.calls and not found.unsplit):
+    if found is None or (found.why_not is None and not (found.calls or found.unsplit or found.not_split)):
         return []
     heading = "Waiting and transferring"
     if found.why_not is not None:
@@ -33,7 +33,9 @@ def view(report: ReportData) -> list[RenderableType]:
         for call in found.calls[:_SHOWN]
     ]
     headings = [heading, "time a rank", "waiting", "transferring", "waited most"]
-    lines = [unsplit_text(call) for call in found.unsplit[:_SHOWN]] + [clocks_text(found)]
+    lines = [unsplit_text(call) for call in found.unsplit[:_SHOWN]] + not_split_texts(found, ranks)
+    if found.calls or found.unsplit:
+        lines.append(clocks_text(found))
     parts: list[RenderableType] = [title(heading)]
     if cores_apart(found):
         # One column more, and numbers with bounds: the title has no place beside them.
