@@ -48,7 +48,7 @@ def test_waiting_for_a_core_is_neither_in_mpi_nor_computing(tmp_path):
     page = render_html(report)
     assert (
         ">waiting for a core 90.0 %<" in page
-        and ">MPI 8.0 %<" in page
+        and ">MPI, at least 8.0 %<" in page
         and ">MPI or computation 2.0 %<" in page
     )
     assert "known of each rank and not of each call" in " ".join(text.split())

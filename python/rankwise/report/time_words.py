@@ -30,7 +30,9 @@ class Part:
         return sum(self.seconds) / len(self.seconds)
 
 
-_UNKNOWN = "On a core, in MPI or outside: without a trace, waiting for a core is known of ranks and not where it was."
+_UNKNOWN = (
+    "On a core, in MPI or outside: without a trace, waiting for a core is known of ranks and not of calls."
+)
 
 
 def parts(report: ReportData) -> list[Part]:
