@@ -6,7 +6,7 @@ import json
 import os
 
 import pytest
-from raw_writer import Rank, write_recording
+from raw_writer import MANIFEST, Rank, write_recording
 
 from rankwise.cli import main
 
@@ -28,8 +28,34 @@ def test_it_prints_the_report_writes_html_and_names_the_next_command(recording, 
     out, err = capsys.readouterr()
     assert out.startswith("app: 4 ranks, 1 node, 1 s\n")
     assert "Wrote" in err and "app.report.html" in err
-    assert err.splitlines()[-1].startswith("next: rankwise report ")
+    # AND a command for exact times is not known without the line that was recorded
+    assert err.splitlines()[-1] == "next: rankwise measure -- mpiexec -n 4"
     assert (recording.parent / "app.report.html").read_text().startswith("<!DOCTYPE html>")
+
+
+def test_the_next_command_is_one_of_this_recording(tmp_path, capsys):
+    def following(path, *options):
+        assert run(path, *options) == 0
+        return [line for line in capsys.readouterr().err.splitlines() if line.startswith("next: ")]
+
+    # GIVEN ranks that wait for a core THEN it is that of the first finding
+    busy = [Rank(me, 2, affinity=(0,), runqueue_wait_ns=700 * 10**6, run_ns=10**9) for me in range(2)]
+    for rank in busy:
+        rank.count("MPI_Allreduce", ns=800 * 10**6)
+    path = write_recording(tmp_path / "busy.rw", busy)
+    assert run(path, "--json") == 0
+    first = json.loads(capsys.readouterr().out)["findings"][0]
+    assert following(path) == [f"next: {first['command'] or 'rankwise explain ' + first['name']}"]
+    # AND of a run without exact times that was recorded by a line: record it with them
+    ranks = [Rank(me, 2, host=f"n{me}") for me in range(2)]
+    path = write_recording(tmp_path / "app.rw", ranks)
+    (path / "recording.json").write_text(json.dumps(MANIFEST | {"command": ["mpiexec", "-n", "2", "./app"]}))
+    again = "next: rankwise record --trace --exact-times -- mpiexec -n 2 ./app"
+    assert following(path) == [again]
+    # AND of one rank nothing
+    path = write_recording(tmp_path / "one.rw", [Rank(0, 1)])
+    (path / "recording.json").write_text(json.dumps(MANIFEST | {"command": ["./app"]}))
+    assert following(path) == []
 
 
 def test_json_is_one_object_and_no_file(recording, capsys):

@@ -88,6 +88,18 @@ def test_ranks_that_left_nothing_are_damage_where_every_file_is_whole(tmp_path):
     assert details(tmp_path, "raw") == ("ranks 1, 2 left nothing",)
 
 
+def test_a_topology_in_which_no_node_is_has_the_name_of_its_file(tmp_path):
+    # GIVEN an archive of which the files say nothing of a node
+    path = write_recording(tmp_path / "app.rw", [Rank(0, 1, host="n0")])
+    file = path / "raw" / "n0.topology.tar"
+    with tarfile.open(file, "w") as archive:
+        archive.addfile(tarfile.TarInfo("sys/devices/system/cpu/online"))
+    # THEN the check and the report name it
+    assert f"`{file}`" in details(path, "raw/n0.topology.tar")[0]
+    (host,) = Recording.open(path).context["hosts"]
+    assert f"`{file}` is damaged" in host["topology_problem"]
+
+
 def test_a_file_that_is_no_recording_is_damaged_and_said_once(tmp_path):
     (tmp_path / "raw").mkdir()
     (tmp_path / "raw" / "n0.rwn").write_bytes(b"#!/bin/sh\n" * 20)

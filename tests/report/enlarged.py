@@ -75,7 +75,9 @@ def enlarged(report: data.ReportData, ranks: int) -> data.ReportData:
     host = [rank // per_node for rank in range(ranks)]
     return msgspec.structs.replace(
         report,
-        program=msgspec.structs.replace(report.program, world_size=ranks, hosts=hosts),
+        program=msgspec.structs.replace(
+            report.program, world_size=ranks, hosts=hosts, elapsed_s=float(whole.max())
+        ),
         ranks=msgspec.structs.replace(random_like(report.ranks), host=host, time_s=whole.tolist()),
         time=data.TimeParts(*(part.tolist() for part in parts), why_not_split=None),
         matrix_parts=communication.MatrixParts(in_parts, ["what nobody knows"]),
@@ -109,5 +111,12 @@ def enlarged(report: data.ReportData, ranks: int) -> data.ReportData:
             *(chance.integers(1, 10**9, len(source)).tolist() for _ in range(2)),
         ),
         map=map.Map([kind], [map.PlacedMap("as it ran", [node(at) for at in range(nodes)], links)]),
-        use=msgspec.structs.replace(report.use, ranks=random_like(report.use.ranks)),
+        use=msgspec.structs.replace(
+            report.use,
+            ranks=random_like(report.use.ranks),
+            counters=[
+                msgspec.structs.replace(counter, count=chance.random(ranks).tolist())
+                for counter in report.use.counters
+            ],
+        ),
     )  # fmt: skip

@@ -254,6 +254,25 @@ def test_the_widest_distribution_is_not_cut():
         assert words in text
 
 
+def test_where_all_is_in_one_channel_there_is_one_sentence(record):
+    # GIVEN 4 ranks on one node, asked for on one package of it
+    for node, way in (
+        ("package:1 core:4", "stayed inside a package (intra-CMP)"),
+        ("package:1 l3:2 core:4", "went between cores sharing L3"),
+    ):
+        report = report_of(record(ranks=4, name=f"{len(node)}.rw"), nodes="1x4", node=node)
+        sentence = f"ll 12.5 kB, in 36 messages, {way}"
+        # THEN neither the terminal nor the page has a table of it
+        placed = report.distributions[1]
+        only = msgspec.structs.replace(report, distributions=[placed])
+        text = render(only, section="distribution")
+        assert f"a{sentence}" in " ".join(text.split()) and "if even" not in text
+        page = render_html(only)
+        assert f"A{sentence}" in page and "Share of messages" not in page
+    # AND where it is not, there is
+    assert "if even" in render(report_of(record()), section="distribution")
+
+
 def test_call_sites_are_shown_the_longest_first(tmp_path):
     # GIVEN two ranks that sent from a place in a program, and once from code that belongs to no file
     made = []

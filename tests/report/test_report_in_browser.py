@@ -6,8 +6,10 @@ import pytest
 from browser import opened
 from enlarged import enlarged
 
+from rankwise.findings.finding import Finding, NotLookedFor
 from rankwise.recording import Recording
 from rankwise.report.build import build
+from rankwise.report.data import CallSite
 from rankwise.report.html import render
 from rankwise.report.placements import Asked, asked_placements
 from rankwise.report.use_data import Moment, Timeline, Track
@@ -59,7 +61,9 @@ def test_everything_is_reached_by_keyboard(report, tmp_path):
         page = drawn(shown)
         background = "getComputedStyle(document.body).backgroundColor"
         light = page.evaluate(background)
-        # WHEN the first key stops at the switch, and Enter turns it
+        # WHEN the first key stops at what leads to the report, the second at the switch, and Enter turns it
+        page.keyboard.press("Tab")
+        assert page.evaluate("document.activeElement.textContent") == "To the report"
         page.keyboard.press("Tab")
         assert page.evaluate("document.activeElement.id") == "theme"
         assert page.evaluate("getComputedStyle(document.activeElement).outlineStyle") == "solid"
@@ -236,6 +240,7 @@ def test_paper_is_light_and_shows_what_is_closed(report, tmp_path):
 
 
 def test_names_of_the_recording_stay_text(report, tmp_path):
+    large = enlarged(report, 16)
     hosts = [EVIL] * len(report.program.hosts)
     nodes = [msgspec.structs.replace(node, name=EVIL) for node in report.map.placed[0].nodes]
     placed = [msgspec.structs.replace(report.map.placed[0], name=EVIL, nodes=nodes), *report.map.placed[1:]]
@@ -243,9 +248,25 @@ def test_names_of_the_recording_stay_text(report, tmp_path):
         report,
         program=msgspec.structs.replace(report.program, name=EVIL, hosts=hosts),
         map=msgspec.structs.replace(report.map, placed=placed),
+        call_sites=[CallSite(EVIL, EVIL, 64, EVIL, EVIL, EVIL, 1, 1, 1.0, 0.5)],
+        notes=[EVIL],
+        matrix_parts=msgspec.structs.replace(
+            large.matrix_parts,
+            parts=[msgspec.structs.replace(part, name=EVIL) for part in large.matrix_parts.parts],
+            not_known=[EVIL],
+        ),
+        findings=[Finding(EVIL, EVIL, [EVIL], [0], 1.0, EVIL, EVIL, EVIL, "high", EVIL)],
+        not_looked_for=[NotLookedFor(EVIL, EVIL)],
+        use=msgspec.structs.replace(
+            report.use, timeline=Timeline([0.0, 1.0], [Track(EVIL, 0, EVIL, [0.5], [2], [])])
+        ),
     )
     with opened(render(evil), tmp_path) as shown:
         page = drawn(shown)
+        # AND everything is open
+        page.evaluate("document.querySelectorAll('details').forEach(each => { each.open = true })")
+        page.wait_for_timeout(300)
+        assert EVIL in page.locator("#call-tree").inner_text()
         assert page.title() != "1" and page.locator("img").count() == 0
         assert (shown.problems, shown.requests) == ([], [])
 
@@ -265,5 +286,67 @@ def test_what_happened_over_time_is_told_by_piece(report, tmp_path):
         tracks.hover(position={"x": tracks.bounding_box()["width"] - 50, "y": 10})
         assert "nothing known" in page.locator(TIP).inner_text()
         page.locator("#over-time-picture canvas").hover(position={"x": 400, "y": 10})
-        assert "4" in page.locator(TIP).inner_text() or "25" in page.locator(TIP).inner_text()
+        assert page.locator(TIP).inner_text() == "page faults: 4 a second"
         assert shown.problems == []
+
+
+def test_pictures_have_names_keys_and_their_numbers_as_text(report, tmp_path):
+    with opened(render(enlarged(report, 16)), tmp_path) as shown:
+        page = drawn(shown)
+        # GIVEN what is drawn by its roles and names
+        names = [
+            "time by rank",
+            "messages between ranks",
+            "who waits for whom",
+            "what each rank did over time",
+        ]
+        for name in names:
+            picture = page.get_by_role("application", name=f"{name}; arrow keys say what is where")
+            # WHEN keys move over it THEN what is there is said
+            picture.focus()
+            page.keyboard.press("ArrowRight")
+            page.keyboard.press("ArrowDown")
+            assert "rank" in page.get_by_role("status").inner_text()
+            # AND all of it is there as text
+            page.get_by_text(f"As text: {name}", exact=True).click()
+            lines = page.locator("details", has_text=f"As text: {name}").get_by_role("listitem")
+            assert lines.count() >= 16
+            assert "rank 0" in " ".join(lines.all_inner_texts())
+        assert page.get_by_role("main").count() == 1
+        # AND each switch has a panel, which says what is chosen
+        tabs = page.get_by_role("tab")
+        assert tabs.count() > 6
+        for tab in tabs.all():
+            assert page.locator(f"#{tab.get_attribute('aria-controls')}[role=tabpanel]").count() == 1
+        page.get_by_role("tab", name="least computation first").click()
+        assert page.get_by_role("tabpanel", name="order: least computation first").count() == 1
+        # AND headings of tables are of their columns
+        assert page.locator("th").count() == page.get_by_role("columnheader", include_hidden=True).count() > 0
+        assert page.locator("th:not([scope=col])").count() == 0
+        # AND bars say what they are made of
+        bar = page.locator(".stack:not(.mean)").first
+        assert bar.get_attribute("role") == "img" and "computation" in bar.get_attribute("aria-label")
+        assert shown.problems == []
+
+
+def test_a_table_that_is_too_wide_is_reached_by_keys(report, tmp_path):
+    with opened(render(report), tmp_path, 500) as shown:
+        page = drawn(shown)
+        page.wait_for_function("document.querySelectorAll('.scroll[tabindex]').length")
+        for each in page.locator(".scroll:visible").all():
+            wider = each.evaluate("each => each.scrollWidth > each.clientWidth")
+            assert (each.get_attribute("tabindex") == "0") == wider
+
+
+@pytest.mark.parametrize("scripts", [True, False])
+def test_a_browser_that_cannot_draw_says_so(report, tmp_path, scripts):
+    # GIVEN a browser without what unpacks the numbers, or without scripts
+    text = render(report).replace("<script>", "<script>delete window.DecompressionStream;", 1)
+    with opened(text, tmp_path, java_script_enabled=scripts) as shown:
+        if scripts:
+            said = shown.page.get_by_role("alert").inner_text()
+            assert "Firefox 120" in said and "Safari 17.5" in said
+        else:
+            said = shown.page.locator("main").inner_text()
+            assert "JavaScript, which is off" in said
+        assert "rankwise report --json" in said

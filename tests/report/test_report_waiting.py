@@ -209,4 +209,4 @@ def test_waiting_for_a_core_is_neither_waiting_for_others_nor_transferring(tmp_p
     assert "MPI_Recv 40 ms 0.0 % 0-12 % 88-100 % 0 s (rank 1)" in " ".join(
         render_text(report, verbose=True).split()
     )
-    assert "<th>for a core</th>" in render_html(report)
+    assert '<th scope="col">for a core</th>' in render_html(report)

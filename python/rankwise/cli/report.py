@@ -167,7 +167,9 @@ def run(args: argparse.Namespace) -> int:
 
         report_page.write(args, path, render_page(report_page.printable_data(report)), terminal)
     if not args.quiet and not args.json:
-        terminal.note(_next(args, recording.world_size))
+        following = _next(args, recording, report)
+        if following:
+            terminal.next(following)
     return 0
 
 
@@ -264,18 +266,18 @@ def _output(args: argparse.Namespace, terminal: Terminal) -> Path | None:
     return report_page.place(args, files.default_path(Path(args.recording), args.job), terminal)
 
 
-def _next(args: argparse.Namespace, ranks: int) -> str:
-    from rankwise.cli import COMMANDS
-
-    if not (args.nodes or args.node or args.allocation or args.placement):
-        nodes = max(min(ranks, 4), 1)
-        each = max(-(-ranks // nodes), 1)
-        nodes_options = f"--nodes {nodes}x{each} --node 'package:2 core:{-(-each // 2)}'"
-        return f"next: rankwise report {shlex.quote(args.recording)} {nodes_options}"
-    if "measure" in COMMANDS:
-        return f"next: rankwise measure -- mpiexec -n {ranks}"
-    return (
-        f"next: rankwise report {shlex.quote(args.recording)} --allocation cyclic"
-        if "cyclic" not in args.allocation
-        else ""
-    )
+def _next(args: argparse.Namespace, recording: Recording, report: ReportData) -> str | None:
+    """Of the first finding; else what tells more of this recording. `None` where nothing does."""
+    if report.findings:
+        first = report.findings[0]
+        return first.command or f"rankwise explain {first.name}"
+    if report.program.world_size == 1:
+        return None
+    again = report.program.command and not (recording.in_lab or recording.generated)
+    if report.pair_waits is None and again:
+        return shlex.join(["rankwise", "record", "--trace", "--exact-times", "--", *report.program.command])
+    if not args.machine:
+        return f"rankwise measure -- mpiexec -n {report.program.world_size}"
+    if len(report.program.hosts) > 1:
+        return f"rankwise place {shlex.quote(args.recording)} --machine {shlex.quote(args.machine)}"
+    return None

@@ -211,7 +211,7 @@ def _scaling_lines(found: Scaling) -> list[str]:
     work = "the same work for all ranks together" if found.kind == "strong" else "the same work for each rank"
     lines = [f"{found.kind} scaling: {work}"]
     if found.assumed:
-        lines.append("  told from the runs; `--scaling` says it otherwise")
+        lines.append("  this was guessed from the runs; `--scaling` sets it")
     from rankwise.quantities import seconds_text
 
     if found.no_efficiencies:

@@ -179,7 +179,12 @@ def xml_of_saved_files(path: str | os.PathLike[str]) -> bytes:
                 _unpack(archive, directory)
         except Exception as error:  # the modules beneath raise whatever a damaged number leads to
             raise RankwiseError(f"the saved topology `{path}` cannot be read", causes=(str(error),)) from None
-        return hwloc.xml_of_root(directory)
+        try:
+            return hwloc.xml_of_root(directory)
+        except RankwiseError as error:
+            # Not that of the directory, which is gone when this is read.
+            why = f"the saved topology `{path}` is damaged: hwloc finds no node in it"
+            raise RankwiseError(why, causes=error.causes) from None
 
 
 def describe(text: str) -> NodeTopology:

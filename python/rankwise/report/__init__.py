@@ -17,7 +17,7 @@ SECTIONS = {
     "collectives": "Collectives",
     "call-sites": "Call sites",
     "sizes": "Sizes",
-    "phases": "Phases",
+    "phases": "Phases and iterations",
     "network": "Network",
     "use": "Use",
     "tuning": "Tuning",

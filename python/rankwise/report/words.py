@@ -21,6 +21,10 @@ from rankwise.report.data import (
 from rankwise.report.data.network import NetworkPair
 from rankwise.report.hosts import short_names
 
+CORE_BOUNDS = (
+    "time without a core is in neither; how much of it each call had is known only roughly, so shares have a least and "
+    "a most"
+)
 _ANONYMOUS = "(anonymous namespace)"
 
 
@@ -264,6 +268,28 @@ def placed_text(placed: PlacedDistribution) -> str:
     return f"{placed.name}, on {placed.nodes}{order}"
 
 
+_ALONE = {
+    "package": "stayed inside a package (intra-CMP)",
+    "node": "went from package to package of a node (inter-CMP)",
+    "network": "went from node to node (inter-node)",
+    "unbound": "stayed inside a node; between which of its cores is not known",
+}
+
+
+def one_channel(distribution: MessageDistribution) -> str | None:
+    """A sentence without a full stop, where one channel has all messages; `None` where several have some."""
+    total = distribution.total
+    alone = [each for each in total.channels if each.messages == total.messages and each.messages]
+    if not alone:
+        return None
+    # A cache is part of its package: the narrowest says most.
+    found = next((each for each in alone if each.part_of), alone[0])
+    way = f"went between cores {found.name}" if found.part_of else _ALONE[found.channel]
+    even = even_shares(distribution).get(found.channel, 0.0)
+    others = "" if even > 0.9995 else f"; if every rank talked to every other alike, {percent(even)} would"
+    return f"all {bytes_text(total.bytes)}, in {plural(total.messages, 'message')}, {way}{others}"
+
+
 def placed_notes(placed: PlacedDistribution) -> list[str]:
     """What to know about one distribution."""
     found, distribution = [], placed.distribution
@@ -344,8 +370,8 @@ def network_text(report: ReportData) -> list[str]:
             sum(getattr(rank, name) for rank in network.ranks) for name in ("progress_s", "wait_s")
         )
         lines.append(
-            f"{seconds_text(progress)} looking for messages, {seconds_text(wait)} in calls that sleep until one comes "
-            "or found none"
+            f"{seconds_text(progress)} went into looking for messages, {seconds_text(wait)} into sleeping until "
+            "one came"
         )
         if any(pair.receive_bytes is None and pair.address is None for pair in network.pairs):
             lines.append(

@@ -9,12 +9,18 @@ function drawSizes(holder, sizes, { labels, channels }) {
     }
     const bucket = (x, width) => Math.floor((x - left) / wide(width))
     const shares = { messages: countText, bytes: bytesText }
+    const panel = element("div")
     let shown = "messages", drawn = null
     holder.append(tabs("what is drawn", Object.keys(shares), at => {
         shown = Object.keys(shares)[at]
         drawn?.draw()
-    }))
-    drawn = picture(holder, "messages by size", () => 180, (context, width, height) => {
+    }, panel), panel)
+    const sized = at => {
+        const there = channels.flatMap(({ name }, channel) => sizes.messages[channel][at]
+            ? [`${name}: ${countText(sizes.messages[channel][at])} messages, ${bytesText(sizes.bytes[channel][at])}`] : [])
+        return [`up to ${labels[at]}`, ...there].join("\n")
+    }
+    drawn = picture(panel, "messages by size", () => 180, (context, width, height) => {
         const ink = context.fillStyle, highest = most(total(sizes[shown])) || 1, tall = height - bottom - 8
         context.textBaseline = "middle"
         context.textAlign = "right"
@@ -32,11 +38,8 @@ function drawSizes(holder, sizes, { labels, channels }) {
         axis(context, width, height)
     }, (x, y, width) => {
         const at = bucket(x, width)
-        if (!labels[at]) return ""
-        const there = channels.flatMap(({ name }, channel) => sizes.messages[channel][at]
-            ? [`${name}: ${countText(sizes.messages[channel][at])} messages, ${bytesText(sizes.bytes[channel][at])}`] : [])
-        return [`up to ${labels[at]}`, ...there].join("\n")
-    }, width => [wide(width), 0])
+        return labels[at] ? sized(at) : ""
+    }, width => [wide(width), 0], () => labels.map((_, at) => sized(at)))
     if (sizes.not_timed) return
     const rate = (channel, at) => sizes.bandwidth[channel][at] ?? 0
     const rates = channels.map((_, channel) => labels.map((_, at) => rate(channel, at)))
@@ -44,6 +47,11 @@ function drawSizes(holder, sizes, { labels, channels }) {
     if (!known.length) return
     const low = Math.floor(Math.log10(known.reduce((a, b) => Math.min(a, b)))), high = Math.max(Math.ceil(Math.log10(most(known))), low + 1)
     holder.append(element("h3", { text: "Bandwidth reached" }))
+    const reached = at => {
+        const there = channels.flatMap(({ name }, channel) => rates[channel][at]
+            ? [`${name}: ${sizes.together[channel][at] ? "at least " : ""}${bytesText(rates[channel][at])}/s, ${named(sizes.timed[channel][at], "message")}`] : [])
+        return [`up to ${labels[at]}`, ...(there.length ? there : ["no times"])].join("\n")
+    }
     picture(holder, "bandwidth by size", () => 200, (context, width, height) => {
         const ink = context.fillStyle, tall = height - bottom - 16
         const place = value => 8 + tall * (1 - (Math.log10(value) - low) / (high - low))
@@ -73,11 +81,8 @@ function drawSizes(holder, sizes, { labels, channels }) {
         axis(context, width, height)
     }, (x, y, width) => {
         const at = bucket(x, width)
-        if (!labels[at]) return ""
-        const there = channels.flatMap(({ name }, channel) => rates[channel][at]
-            ? [`${name}: ${sizes.together[channel][at] ? "at least " : ""}${bytesText(rates[channel][at])}/s, ${named(sizes.timed[channel][at], "message")}`] : [])
-        return [`up to ${labels[at]}`, ...(there.length ? there : ["no times"])].join("\n")
-    }, width => [wide(width), 0])
+        return labels[at] ? reached(at) : ""
+    }, width => [wide(width), 0], () => labels.map((_, at) => reached(at)))
 }
 
 function secondsAxis(context, left, width, height, end) {
@@ -93,6 +98,10 @@ function drawRows(holder, label, { rows, ranks_per_row: unit, end_s: own }, end,
     const left = 70, bottom = 22, pieces = rows[0].length
     const high = Math.max(1, Math.min(18, Math.floor(360 / rows.length)))
     const room = width => (width - left) * own / end
+    const who = row => {
+        const last = Math.min((row + 1) * unit, ranks) - 1
+        return last > row * unit ? `ranks ${row * unit}-${last}` : `rank ${row}`
+    }
     return picture(holder, label, () => rows.length * high + bottom, (context, width, height) => {
         const ratio = context.getTransform().a, across = Math.max(Math.round(room(width) * ratio), 1), down = Math.round(rows.length * high * ratio)
         const colours = new Map(states.map(({ letter, colour }) => [letter, 0xff000000 | [5, 3, 1].reduce((word, digit) => word << 8 | parseInt(colour.slice(digit, digit + 2), 16), 0)]))
@@ -109,11 +118,12 @@ function drawRows(holder, label, { rows, ranks_per_row: unit, end_s: own }, end,
     }, (x, y, width) => {
         const at = Math.floor((x - left) / room(width) * pieces), row = Math.floor(y / high)
         if (at < 0 || x > width || !rows[row]) return ""
-        const last = Math.min((row + 1) * unit, ranks) - 1
-        const who = last > row * unit ? `ranks ${row * unit}-${last}` : `rank ${row}`
         const when = `${secondsText(at * own / pieces)} to ${secondsText((at + 1) * own / pieces)}`
-        return `${who}, ${when}: ${states.find(({ letter }) => letter == rows[row][at])?.name ?? "not in the run"}`
-    }, width => [room(width) / pieces, high])
+        return `${who(row)}, ${when}: ${states.find(({ letter }) => letter == rows[row][at])?.name ?? "not in the run"}`
+    }, width => [room(width) / pieces, high], () => rows.map((row, at) => {
+        const most = states.map(({ letter, name }) => [row.split(letter).length - 1, name]).filter(([count]) => count)
+        return `${who(at)}: ${most.map(([count, name]) => `${name} most in ${percentText(count / pieces)} of the time`).join(", ")}`
+    }))
 }
 
 // What ranks did when: shares of all of them, a row for each rank, and how long each iteration took, on one axis.
@@ -125,6 +135,7 @@ function drawPhases(holder, { over_time: over, program }, states) {
     const when = at => `${secondsText(at * over.end_s / pieces)} to ${secondsText((at + 1) * over.end_s / pieces)}`
     const edge = (at, width) => left + Math.round(at * room(width) / pieces)
     const title = text => holder.append(element("h3", { text }))
+    const doing = at => [when(at), ...states.map(({ key, name }) => `${name} ${percentText(over[key][at])}`)].join("\n")
     title("All ranks")
     picture(holder, "what all ranks did over time", () => 150, (context, width, height) => {
         const ink = context.fillStyle, tall = height - bottom - 8
@@ -143,15 +154,18 @@ function drawPhases(holder, { over_time: over, program }, states) {
         seconds(context, width, height)
     }, (x, y, width) => {
         const at = piece(x, width)
-        if (at < 0 || at >= pieces) return ""
-        return [when(at), ...states.map(({ key, name }) => `${name} ${percentText(over[key][at])}`)].join("\n")
-    }, width => [room(width) / pieces, 0])
+        return at < 0 || at >= pieces ? "" : doing(at)
+    }, width => [room(width) / pieces, 0], () => over.computation.map((_, at) => doing(at)))
     const { ranks_per_row: unit, iterations } = over
     title(unit > 1 ? `Each ${unit} ranks, what they did most` : "Each rank, what it did most")
     drawRows(holder, "what each rank did over time", over, over.end_s, program.world_size, states)
     if (!iterations) return
     const { begin_s, end_s, mean_s, most_s } = iterations, highest = most(most_s) || 1
     title(`Time of each iteration, rank ${iterations.rank}`)
+    const lasted = at => {
+        const joined = Math.round((end_s[at] - begin_s[at]) / (mean_s[at] || 1))
+        return `from ${secondsText(begin_s[at])}: ${secondsText(mean_s[at])}` + (joined > 1 ? `, the mean of ${joined}; at most ${secondsText(most_s[at])}` : "")
+    }
     picture(holder, "time of each iteration", () => 130, (context, width, height) => {
         const ink = context.fillStyle, tall = height - bottom - 8
         context.textBaseline = "middle"
@@ -171,7 +185,6 @@ function drawPhases(holder, { over_time: over, program }, states) {
         const time = (x - left) / room(width) * over.end_s
         const at = begin_s.findLastIndex(begin => begin <= time)
         if (at < 0 || time > end_s[at]) return ""
-        const joined = Math.round((end_s[at] - begin_s[at]) / (mean_s[at] || 1))
-        return `from ${secondsText(begin_s[at])}: ${secondsText(mean_s[at])}` + (joined > 1 ? `, the mean of ${joined}; at most ${secondsText(most_s[at])}` : "")
-    }, width => [room(width) / begin_s.length, 0])
+        return lasted(at)
+    }, width => [room(width) / begin_s.length, 0], () => begin_s.map((_, at) => lasted(at)))
 }

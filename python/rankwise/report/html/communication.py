@@ -7,11 +7,11 @@ from typing import Any
 
 from rankwise.report.communication_words import channel_names
 from rankwise.report.data import ReportData
-from rankwise.report.html.look import BLUE, GREEN, GREY, ORANGE, PINK, SKY
+from rankwise.report.html.look import BLUE, DARK, GREEN, ORANGE, PINK, SKY
 from rankwise.report.html.stack import COLOURS
 from rankwise.report.words import size_text
 
-_CHANNELS = {"package": BLUE, "node": ORANGE, "network": PINK, "unbound": GREY, "all": BLUE}
+_CHANNELS = {"package": BLUE, "node": ORANGE, "network": PINK, "unbound": DARK, "all": BLUE}
 _CACHES = (SKY, GREEN)
 _STATES = {
     "computation": ("c", "computation"),

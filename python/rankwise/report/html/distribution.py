@@ -7,11 +7,11 @@ from collections.abc import Mapping
 
 from rankwise.placement.distribution import ChannelShare
 from rankwise.report.data import PlacedDistribution
-from rankwise.report.html.look import BLUE, GREEN, GREY, ORANGE, PINK, SKY
+from rankwise.report.html.look import BLUE, DARK, GREEN, ORANGE, PINK, SKY
 from rankwise.report.html.stack import Piece
 from rankwise.report.words import even_shares, percent, range_text
 
-_COLOURS = {"package": BLUE, "node": ORANGE, "network": PINK, "unbound": GREY}
+_COLOURS = {"package": BLUE, "node": ORANGE, "network": PINK, "unbound": DARK}
 _CACHE_COLOURS = (SKY, GREEN)
 
 Bar = tuple[str, list[Piece], str]

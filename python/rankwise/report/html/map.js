@@ -41,7 +41,7 @@ function drawMap(holder, report) {
     if (placed.length == 1) return void holder.append(placedMap(report, placed[0]))
     const second = element("div")
     const show = at => second.replaceChildren(placedMap(report, placed[at + 1]))
-    const choice = placed.length > 2 ? tabs("placement", titles.slice(1), show) : element("h3", { text: titles[1] })
+    const choice = placed.length > 2 ? tabs("placement", titles.slice(1), show, second) : element("h3", { text: titles[1] })
     if (placed.length == 2) show(0)
     holder.append(element("div", { class: "sides" },
         element("section", {}, element("h3", { text: titles[0] }), placedMap(report, placed[0])), element("section", {}, choice, second)))

@@ -9,10 +9,11 @@ const SHADES = Array.from({ length: 256 }, (_, at) => {
 // `view` gives what is drawn for what is chosen of the switches: `rows`, `columns` and `values` of the pairs, their `text`,
 // `tip` of a pair, `name` of a row, `lines` before which rows, and a `note`.
 function matrix(holder, size, { label, view, switches = [], widest = 660 }) {
-    const chosen = switches.map(() => 0), note = element("p", { class: "soft" })
+    const chosen = switches.map(() => 0), note = element("p", { class: "soft" }), panel = element("div")
     let shown, cells, drawn = null, from = [0, 0], side = size
     const left = 46, top = 22, bottom = 40
-    const edge = width => Math.min(width - left - 4, widest)
+    // Fields of few ranks are no larger than needed.
+    const edge = width => Math.min(width - left - 4, widest, Math.max(size * 60, 240))
     const take = () => {
         shown = view(chosen)
         cells = new Map(shown.rows.map((row, at) => [row * size + shown.columns[at], at]))
@@ -61,16 +62,16 @@ function matrix(holder, size, { label, view, switches = [], widest = 660 }) {
                     : (context.moveTo(left, top + place), context.lineTo(left + room, top + place))
                 context.stroke()
             }
-        const scale = Math.min(room - 140, 200)
+        const scale = high > low ? Math.min(room - 140, 200) : -76
         for (let at = 0; at < scale && known.length; at += 1) {
             context.fillStyle = `rgb(${SHADES[Math.round(255 * at / scale)]})`
             context.fillRect(left + 70 + at, top + room + 14, 1.5, 10)
         }
         context.fillStyle = ink
         context.textAlign = "right"
-        context.fillText(known.length ? text(Math.exp(low)) : "", left + 64, top + room + 20)
+        context.fillText(known.length && high > low ? text(Math.exp(low)) : "", left + 64, top + room + 20)
         context.textAlign = "left"
-        context.fillText(known.length ? text(Math.exp(high)) : "nothing", left + 76 + scale, top + room + 20)
+        context.fillText(known.length ? `${high > low ? "" : "each "}${text(Math.exp(high))}` : "nothing", left + 76 + scale, top + room + 20)
     }
     const pair = (x, y, width) => {
         const cell = edge(width) / side
@@ -94,7 +95,7 @@ function matrix(holder, size, { label, view, switches = [], widest = 660 }) {
         if (names.length > 1) holder.append(tabs(label, names, at => {
             chosen[which] = at
             if (drawn) take()
-        }))
+        }, panel))
     })
     const bar = element("div", { class: "tabs" })
     if (size > 8)
@@ -104,7 +105,10 @@ function matrix(holder, size, { label, view, switches = [], widest = 660 }) {
             bar.append(button)
         }
     holder.append(bar)
-    drawn = picture(holder, label, width => edge(width) + top + bottom, paint, at, width => [edge(width) / side, edge(width) / side])
+    const told = () => shown.values.map((value, cell) => [value, cell]).filter(([value]) => value).sort((a, b) => b[0] - a[0])
+        .map(([, cell]) => shown.title(shown.name(shown.rows[cell]), shown.name(shown.columns[cell])) + shown.tip(cell))
+    holder.append(panel)
+    drawn = picture(panel, label, width => edge(width) + top + bottom, paint, at, width => [edge(width) / side, edge(width) / side], told)
     drawn.canvas.addEventListener("dblclick", event => zoom(0.5, pair(event.offsetX, event.offsetY, drawn.canvas.clientWidth)))
     drawn.canvas.addEventListener("keydown", event => {
         const by = { "+": 0.5, "-": 2, 0: Infinity }[event.key]

@@ -23,8 +23,8 @@ _TRACKS = {
     "interrupts": SKY,
     "NET_RX": GREY,
     "bytes": YELLOW,
-    "bytes of ports": ORANGE,
-    "bytes of memory": GREEN,
+    "bytes of ports": BLUE,
+    "bytes of memory": ORANGE,
     "kept": GREEN,
     "undone": ORANGE,
 }

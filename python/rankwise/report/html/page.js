@@ -27,8 +27,10 @@ function element(tag, content = {}, ...children) {
 }
 
 // One tip for all that explain themselves, by pointer and by keyboard.
-const tip = element("div", { class: "tip", role: "status", hidden: "" })
-document.body.append(tip)
+const tip = element("div", { class: "tip", "aria-hidden": "true", hidden: "" })
+// What a screen reader says as keys move over a picture.
+const said = element("div", { class: "said", role: "status" })
+document.body.append(tip, said)
 function showTip(text, x, y) {
     tip.hidden = !text
     if (!text) return
@@ -63,18 +65,22 @@ theme.addEventListener("click", () => {
 dark.addEventListener("change", () => { nameTheme(); redraw() })
 nameTheme()
 
-// Buttons of which one is chosen; arrows go from one to the next.
-function tabs(label, names, chosen) {
+// Buttons of which one is chosen for what is in a panel; arrows go from one to the next.
+let panels = 0
+function tabs(label, names, chosen, panel) {
+    panel.id ||= `panel-${panels += 1}`
+    panel.setAttribute("role", "tabpanel")
     const list = element("div", { class: "tabs", role: "tablist", "aria-label": label })
     const choose = at => {
         ;[...list.children].forEach((each, place) => {
             each.setAttribute("aria-selected", place == at)
             each.tabIndex = place == at ? 0 : -1
         })
+        panel.setAttribute("aria-label", `${label}: ${names[at]}`)
         chosen(at)
     }
     names.forEach((name, at) => {
-        const button = element("button", { role: "tab", type: "button", text: name })
+        const button = element("button", { role: "tab", type: "button", "aria-controls": panel.id, text: name })
         button.addEventListener("click", () => choose(at))
         list.append(button)
     })
@@ -89,11 +95,24 @@ function tabs(label, names, chosen) {
     return list
 }
 
+// A picture as text, made when it is asked for: the first 200 lines of it.
+function asText(label, told) {
+    const made = element("details", { class: "as-text" }, element("summary", { text: `As text: ${label}` }))
+    made.addEventListener("toggle", () => {
+        if (!made.open) return
+        const lines = told()
+        const more = lines.length > 200 ? [`${lines.length - 200} more are in rankwise report --json`] : []
+        made.lastChild.tagName == "UL" && made.lastChild.remove()
+        made.append(element("ul", {}, ...[...lines.slice(0, 200), ...more].map(text => element("li", { text }))))
+    })
+    return made
+}
+
 // A canvas that draws itself anew as its width or the colours change. `at` says what is at a place; the arrows go there
-// in steps.
-function picture(holder, label, height, paint, at, step = () => [8, 8]) {
-    const canvas = element("canvas", { tabindex: 0, role: "img", "aria-label": label })
-    holder.append(canvas)
+// in steps. `told` is the whole as lines of text.
+function picture(holder, label, height, paint, at, step, told) {
+    const canvas = element("canvas", { tabindex: 0, role: "application", "aria-roledescription": "picture", "aria-label": `${label}; arrow keys say what is where` })
+    holder.append(canvas, asText(label, told))
     let cursor = null
     const draw = () => {
         const width = holder.clientWidth
@@ -128,6 +147,7 @@ function picture(holder, label, height, paint, at, step = () => [8, 8]) {
         cursor = way.map((each, axis) => Math.min(Math.max(from[axis] + each * steps[axis], 1), [box.width, box.height][axis] - 1))
         draw()
         tell(...cursor)
+        said.textContent = tip.hidden ? "nothing here" : tip.textContent
     })
     new ResizeObserver(draw).observe(holder)
     pictures.push(draw)
@@ -180,16 +200,18 @@ function stacks(holder, label, parts, names, whole) {
         }
         context.fillStyle = ink
     }
-    const at = (x, y, width) => {
-        const [per, count] = bars(width), bar = Math.floor((x - left) * count / (width - left))
-        if (bar < 0 || bar >= count) return ""
+    const told = (bar, per) => {
         const last = Math.min((bar + 1) * per, names.length) - 1
         const who = last > bar * per ? `${names[bar * per]} to ${names[last]}, mean` : names[bar * per]
         const told = parts.map(part => [part, mean(part.seconds, bar * per, per)]).filter(([, seconds]) => seconds > 0)
         const all = mean(whole, bar * per, per)
         return [who, ...told.map(([part, seconds]) => `${part.name} ${secondsText(seconds)}, ${percentText(seconds / all)}`)].join("\n")
     }
-    return picture(holder, label, () => 240, paint, at, width => [Math.max((width - left) / bars(width)[1], 1), 0])
+    const at = (x, y, width) => {
+        const [per, count] = bars(width), bar = Math.floor((x - left) * count / (width - left))
+        return bar < 0 || bar >= count ? "" : told(bar, per)
+    }
+    return picture(holder, label, () => 240, paint, at, width => [Math.max((width - left) / bars(width)[1], 1), 0], () => names.map((_, bar) => told(bar, 1)))
 }
 
 // Rows of what happened over time, the more the stronger; `marks` are moments.
@@ -221,7 +243,11 @@ function strips(holder, label, rows, end) {
         if (!row || time < 0) return row?.name ?? ""
         return row.pieces.find(piece => piece.begin <= time && time < piece.end)?.text ?? `${row.name}: nothing known`
     }
-    return picture(holder, label, () => rows.length * high + bottom, paint, at, width => [(width - left(width)) / 40, high])
+    return picture(holder, label, () => rows.length * high + bottom, paint, at, width => [(width - left(width)) / 40, high],
+        () => rows.map(row => {
+            const strongest = row.pieces.reduce((found, each) => each.share > found.share ? each : found, { share: 0 })
+            return strongest.share ? `${strongest.text}, the most, at ${secondsText(strongest.begin)} to ${secondsText(strongest.end)}` : `${row.name}: nothing known`
+        }))
 }
 
 function drawTracks(holder, report, colours) {
@@ -287,7 +313,7 @@ async function start() {
         const views = [["by rank", byRank()], ["least computation first", byRank(worst)]]
         // Of many ranks, nodes come first.
         if (program.hosts.length > 1) views.splice(ranks.rank.length > 512 ? 0 : 1, 0, ["by node, mean", byNode])
-        place("ranks-picture").append(tabs("order", views.map(([name]) => name), at => views[at][1]()), shown)
+        place("ranks-picture").append(tabs("order", views.map(([name]) => name), at => views[at][1](), shown), shown)
     }
     if (place("matrix-picture")) drawMatrix(place("matrix-picture"), report)
     if (place("waits-picture")) drawWaits(place("waits-picture"), report)
@@ -308,7 +334,7 @@ async function start() {
 // On paper everything is open and light.
 const root = document.documentElement
 addEventListener("beforeprint", () => {
-    document.querySelectorAll("details:not([open])").forEach(each => {
+    document.querySelectorAll("details:not([open], .as-text)").forEach(each => {
         each.open = true
         each.dataset.closed = ""
         each.dispatchEvent(new Event("toggle"))
@@ -322,4 +348,17 @@ addEventListener("afterprint", () => {
     root.style.colorScheme = root.dataset.scheme
     redraw()
 })
-start()
+
+// What is wider than its place is moved by keys, too.
+const scrolled = new ResizeObserver(entries => entries.forEach(({ target }) => {
+    const wider = target.scrollWidth > target.clientWidth
+    for (const [name, value] of [["tabindex", 0], ["role", "group"], ["aria-label", "table, wider than the page"]])
+        wider ? target.setAttribute(name, value) : target.removeAttribute(name)
+}))
+document.querySelectorAll(".scroll").forEach(each => scrolled.observe(each))
+
+start().catch(error => {
+    const why = typeof DecompressionStream == "undefined" ? "this browser cannot unpack what they are drawn from" : `${error}`
+    const words = `Pictures and the map are not drawn: ${why}. Chrome and Edge 123, Firefox 120, Safari 17.5 and later draw them. Every number is in `
+    document.querySelector("main").prepend(element("p", { class: "gaps", role: "alert" }, words, element("code", { text: "rankwise report --json" }), "."))
+})

@@ -7,5 +7,5 @@ document.addEventListener("numbers", ({ detail: { predicted, program } }) => {
         shown.replaceChildren()
         drawRows(shown, `predicted timeline, ${placements[at].name}`, placements[at], end, program.world_size, states)
     }
-    holder.append(tabs("placement", placements.map(each => `${each.name}, ${secondsText(each.end_s)}`), show), shown)
+    holder.append(tabs("placement", placements.map(each => `${each.name}, ${secondsText(each.end_s)}`), show, shown), shown)
 })

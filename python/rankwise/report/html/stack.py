@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from rankwise.quantities import seconds_text
 from rankwise.report import FIRST_RANKS, time_words
 from rankwise.report.data import ReportData
-from rankwise.report.html.look import BLUE, GREEN, GREY, ORANGE, PINK, SKY
+from rankwise.report.html.look import BLUE, DARK, GREEN, ORANGE, PINK, SKY
 from rankwise.report.words import percent
 
 COLOURS = {
@@ -17,7 +17,7 @@ COLOURS = {
     "waiting": ORANGE,
     "transfer": GREEN,
     "other_mpi": SKY,
-    "unattributed": GREY,
+    "unattributed": DARK,
 }
 
 

@@ -67,10 +67,10 @@ _TAKES = {
     "calls": "no MPI call was recorded",
     "call-sites": "not recorded: that takes `rankwise record --callsites`",
     "waiting": "not recorded: that takes `rankwise record --trace --exact-times`",
-    "phases": "not recorded: that takes `rankwise record --trace --exact-times`",
+    "phases": "takes `rankwise record --trace --exact-times`",
     "sizes": "no message was recorded",
     "collectives": "no collective operation was called",
-    "tuning": "it did not run",
+    "tuning": "`rankwise tune` did not run",
 }
 
 

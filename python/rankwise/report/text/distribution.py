@@ -13,7 +13,15 @@ from rankwise.placement.by_node import node_lines
 from rankwise.placement.distribution import MessageDistribution
 from rankwise.report.data import PlacedDistribution, ReportData
 from rankwise.report.text.tables import table, title
-from rankwise.report.words import even_shares, percent, placed_notes, placed_text, range_text, together
+from rankwise.report.words import (
+    even_shares,
+    one_channel,
+    percent,
+    placed_notes,
+    placed_text,
+    range_text,
+    together,
+)
 
 _NODES_SHOWN = 4
 
@@ -45,7 +53,10 @@ def one(placed: PlacedDistribution) -> list[RenderableType]:
     parts += [Text(line, style="dim") for line in node_lines(rows, _NODES_SHOWN, "HTML and JSON have all")]
     if not distribution.total.messages:
         return [*parts, Text("  no messages between ranks")]
-    parts.append(_table(distribution))
+    if alone := one_channel(distribution):
+        parts.append(Text(textwrap.fill(alone, 78, initial_indent="  ", subsequent_indent="  ")))
+    else:
+        parts.append(_table(distribution))
     for note in placed_notes(placed):
         parts.append(Text(textwrap.fill(note, 78, initial_indent="  ", subsequent_indent="  "), style="dim"))
     return parts

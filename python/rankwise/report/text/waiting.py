@@ -9,7 +9,14 @@ from rich.padding import Padding
 from rankwise.quantities import seconds_text
 from rankwise.report.data import ReportData
 from rankwise.report.text.tables import table, title
-from rankwise.report.words import clocks_text, cores_apart, not_split_texts, unsplit_text, waiting_shares
+from rankwise.report.words import (
+    CORE_BOUNDS,
+    clocks_text,
+    cores_apart,
+    not_split_texts,
+    unsplit_text,
+    waiting_shares,
+)
 
 _SHOWN = 6
 
@@ -40,7 +47,7 @@ def view(report: ReportData) -> list[RenderableType]:
     if cores_apart(found):
         # One column more, and numbers with bounds: the title has no place beside them.
         parts.append(table(("", "a rank", "waiting", "transfer", "for a core", "waited most"), rows, gap=1))
-        lines.append("waiting for a core is known between samples, not by call: shares lie within bounds")
+        lines.append(CORE_BOUNDS)
     elif rows:
         parts = [table(headings, rows)]
     return parts + [Padding(line, (0, 0, 0, 2)) for line in lines]

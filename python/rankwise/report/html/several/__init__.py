@@ -188,8 +188,8 @@ def _sentences(found: Scaling) -> list[str]:
     else:
         said = f"{last.speed_up:.2f} times the work in the same time with {more}"
     lines = [
-        f"{counted(first.ranks, 'rank')} take {seconds_text(first.time_s)}, {counted(last.ranks, 'rank')} "
-        f"{seconds_text(last.time_s)}: {said}"
+        f"{seconds_text(first.time_s)} on {counted(first.ranks, 'rank')}, {seconds_text(last.time_s)} on "
+        f"{counted(last.ranks, 'rank')}: {said}"
     ]
     if found.no_efficiencies:
         return [*lines, f"efficiencies: {found.no_efficiencies}"]
