@@ -16,13 +16,21 @@ constexpr double same_behaviour = 0.15;
 // Interrupts or others that take so much more or less of a core are something new.
 constexpr double same_capability = 0.2;
 constexpr std::size_t most_known = 32;
+// A rank that makes no MPI call for so long tells nothing: no window of a trial is as long.
+constexpr Seconds silent_after = 10;
 
 /// Of each rank's units.
-std::vector<double> capabilities(const Observation &observation, const Node &node, const Mapping &mapping) {
+std::vector<double> capabilities(const Observation &observation, const Node &node, const Mapping &mapping,
+                                 const Silent &silent) {
     int busy_threads = 1;
     for (const RankLoad &rank : observation.ranks)
         busy_threads = std::max(busy_threads, rank.busy_threads);
-    return capabilities(observation, node, mapping, busy_threads);
+    std::vector<double> found = capabilities(observation, node, mapping, busy_threads);
+    // What they do is no part of what the job does: nothing of it tells phases apart.
+    for (std::size_t rank = 0; rank < observation.ranks.size(); ++rank)
+        if (silent.contains(observation.ranks[rank].process))
+            found[rank] = 0;
+    return found;
 }
 
 bool are_alike(const std::vector<double> &a, const std::vector<double> &b) {
@@ -51,6 +59,32 @@ void Group::forget() {
     watched.reset();
 }
 
+void Group::listen(const Sample &sample) {
+    Silent found;
+    bool any = false;
+    for (const RankSample &rank : sample.ranks) {
+        if (!rank.progress) {
+            found.insert(rank.process);
+            continue;
+        }
+        const Calls now{rank.progress->calls, sample.at};
+        Calls &before = calls.try_emplace(rank.process, now).first->second;
+        if (before.count != now.count)
+            before = now;
+        if (sample.at - before.since >= silent_after)
+            found.insert(rank.process);
+        else
+            any = true;
+    }
+    // Where none makes calls, they compute or read for long: none tells more than the others.
+    silent = any ? found : Silent{};
+}
+
+void Group::hold_apart(Observation &observation) const {
+    for (RankLoad &rank : observation.ranks)
+        rank.stays = silent.contains(rank.process) && rank.computes >= busy_share;
+}
+
 void Group::look_at(const Observation &observation, const Node &node) {
     last = observation;
     mapping.clear();
@@ -59,7 +93,7 @@ void Group::look_at(const Observation &observation, const Node &node) {
         mapping.push_back(rank.mask);
         outside.push_back(rank.outside_mpi);
     }
-    capability = capabilities(observation, node, mapping);
+    capability = capabilities(observation, node, mapping, silent);
     behaviour = {signature(outside, capability), 0};
     environment.clear();
     for (const auto &[pu, load] : observation.pus)
@@ -78,7 +112,7 @@ std::vector<std::int32_t> Group::changed_by_others() {
 const Known *Group::recognised(const Behaviour &now) const {
     const Known *nearest = nullptr;
     for (const Known &each : known)
-        if (are_same(each.behaviour, now) &&
+        if (each.silent == silent && are_same(each.behaviour, now) &&
             (!nearest || distance(each.behaviour, now) < distance(nearest->behaviour, now)))
             nearest = &each;
     return nearest && nearest->mapping != mapping ? nearest : nullptr;
@@ -122,7 +156,7 @@ void Group::keep(const Trial &trial, const Mapping &to, const Policy &policy, co
         std::erase_if(known, [&](const Known &each) { return are_same(each.behaviour, behaviour); });
         if (known.size() == most_known)
             known.erase(known.begin());
-        known.push_back({behaviour, to, trial.rate(), *trial.rate_of()});
+        known.push_back({behaviour, to, trial.rate(), *trial.rate_of(), trial.attempt().silent});
     }
     set_masks(to, node);
 }
@@ -148,7 +182,7 @@ void Group::set_masks(const Mapping &of, const Node &node) {
         last->ranks[rank].mask = of[rank];
         expected[last->ranks[rank].process] = of[rank];
     }
-    capability = capabilities(*last, node, of);
+    capability = capabilities(*last, node, of, silent);
 }
 
 void Group::keep_to(const PuSet &usable) {
@@ -168,26 +202,27 @@ Sample part_of(const Sample &sample, const std::string &group) {
     part.pus = sample.pus;
     part.memory_bytes = sample.memory_bytes;
     part.movers = sample.movers;
+    part.movers_hidden = sample.movers_hidden;
     return part;
 }
 
 std::optional<std::uint64_t> iterations_between(const Sample &before, const Sample &after,
-                                                const std::string &group) {
-    if (measure_of(after, group) != RateOf::iterations)
+                                                const std::string &group, const Silent &silent) {
+    if (measure_of(after, group, silent) != RateOf::iterations)
         return std::nullopt;
-    const Advance advance = advance_between(before, after, group, RateOf::iterations);
+    const Advance advance = advance_between(before, after, group, RateOf::iterations, silent);
     if (advance.what == Advance::told)
         return advance.least;
     return advance.what == Advance::waits ? std::optional<std::uint64_t>(0) : std::nullopt;
 }
 
 Behaviour behaviour_between(const Sample &before, const Sample &after, const std::string &group,
-                            const std::vector<double> &capability) {
+                            const std::vector<double> &capability, const Silent &silent) {
     const std::vector<double> outside = outside_mpi(before, after, group);
     if (outside.size() != capability.size())
         return {};
     // A window ends somewhere in an iteration: half of one too much or too little of its computation.
-    const std::optional<std::uint64_t> iterations = iterations_between(before, after, group);
+    const std::optional<std::uint64_t> iterations = iterations_between(before, after, group, silent);
     const double noise = iterations ? 0.5 / static_cast<double>(std::max<std::uint64_t>(*iterations, 1)) : 0;
     return {signature(outside, capability), noise};
 }

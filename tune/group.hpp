@@ -29,6 +29,7 @@ struct Known {
     Mapping mapping;
     double rate;
     RateOf rate_of;
+    Silent silent; ///< ranks that it was not told by
 };
 
 /// @brief A change that did not help, or could not be made.
@@ -57,14 +58,26 @@ struct Group {
     int undone = 0;             ///< attempts since the last that was kept
     std::set<std::string> said; ///< that was logged since the last attempt
 
+    struct Calls {
+        std::uint64_t count;
+        Seconds since; ///< there have been as many
+    };
+    std::map<TaskId, Calls> calls; ///< MPI calls of ranks with a page
+    Silent silent;                 ///< ranks that tell nothing of how the job gets on
+
     std::optional<Observation> last;
     Behaviour behaviour;             ///< in `last`
-    std::vector<double> capability;  ///< of the ranks' units then
+    std::vector<double> capability;  ///< of the ranks' units then; 0 of those that are silent
     std::vector<double> environment; ///< of each unit that is allowed
     Mapping mapping;                 ///< of `last`, and what was kept since
 
     /// @brief What was learned is of other ranks, or of other masks.
     void forget();
+    /// @brief See which ranks make MPI calls. A job may have some that do not: they sleep in I/O, wait for
+    /// the end, or compute apart. Progress is that of the others.
+    void listen(const Sample &sample);
+    /// @brief Silent ranks that are busy all the same stay where they are: nobody would see what they lose.
+    void hold_apart(Observation &observation) const;
     /// @brief Take over what the last window showed.
     void look_at(const Observation &observation, const Node &node);
     /// @brief Masks that ranks have now though the tuner did not set them, as world ranks.
@@ -94,13 +107,15 @@ struct Group {
 Sample part_of(const Sample &sample, const std::string &group);
 
 /// @brief Iterations that each rank has ended between two samples, at least.
+/// @param[in] silent ranks that are left out
 /// @return nothing where iterations are not known
 std::optional<std::uint64_t> iterations_between(const Sample &before, const Sample &after,
-                                                const std::string &group);
+                                                const std::string &group, const Silent &silent);
 
 /// @brief What ranks did between two samples on cores of these capabilities.
+/// @param[in] silent ranks that are left out
 Behaviour behaviour_between(const Sample &before, const Sample &after, const std::string &group,
-                            const std::vector<double> &capability);
+                            const std::vector<double> &capability, const Silent &silent);
 
 /// @brief What a change leads to, as text: wherever ranks come from.
 std::string target_of(const Change &change, const Mapping &mapping);

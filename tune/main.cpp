@@ -152,6 +152,9 @@ int run(int argc, char **argv) {
         for (const auto &mover : find_movers(text, "/proc", "/sys")) {
             std::printf("%s\n", mover.c_str());
         }
+        if (!sees_all_processes(text, "/proc")) {
+            std::fprintf(stderr, "%s\n", std::string(hidden_processes).c_str());
+        }
         return 0;
     }
     if (argc != 2 || argv[1][0] == '-') {

@@ -150,6 +150,7 @@ struct Tuner::State {
                 }
                 log(Event::rank_gone, name, "process " + std::to_string(process->number));
                 group.expected.erase(*process);
+                group.calls.erase(*process);
                 process = group.seen.erase(process);
                 forget(group);
             }
@@ -193,7 +194,8 @@ struct Tuner::State {
         if (who != stood_back) {
             stood_back = who;
             log(who.empty() ? Event::resumed : Event::stood_back, {},
-                who.empty() ? "no other mover is left"
+                who.empty() ? sample.movers_hidden ? "no other mover is left that can be seen"
+                                                   : "no other mover is left"
                             : who + " moves processes or pages here, too: nothing is done meanwhile");
         }
         return !who.empty();
@@ -215,8 +217,11 @@ struct Tuner::State {
         bool worth_it = false;
         for (auto &[name, group] : groups) {
             Sample own = part_of(sample, name);
+            group.listen(own);
             if (group.base && is_window(group, own, name, iterations_to_decide, policy.period)) {
-                const std::vector<Observation> seen = observe(*group.base, own);
+                std::vector<Observation> seen = observe(*group.base, own);
+                if (!seen.empty())
+                    group.hold_apart(seen.front());
                 worth_it |= !seen.empty() && consider(seen.front(), own, now, may_act);
                 if (trial)
                     break;
@@ -238,7 +243,7 @@ struct Tuner::State {
     bool is_window(const Group &group, const Sample &own, const std::string &name, std::uint64_t iterations,
                    Seconds length) const {
         const Seconds since = own.at - group.base->at;
-        const std::optional<std::uint64_t> ended = iterations_between(*group.base, own, name);
+        const std::optional<std::uint64_t> ended = iterations_between(*group.base, own, name, group.silent);
         return since >= longest_window || (ended ? *ended >= iterations : since >= 0.4 * length);
     }
 
@@ -267,11 +272,13 @@ struct Tuner::State {
         next_light = now + watch;
         for (auto &[name, group] : groups) {
             Sample own = part_of(sample, name);
+            group.listen(own);
             note_middle(group, own, name);
             if (group.known.empty() || !group.last)
                 continue;
             if (group.watched) {
-                const std::optional<std::uint64_t> ended = iterations_between(*group.watched, own, name);
+                const std::optional<std::uint64_t> ended =
+                    iterations_between(*group.watched, own, name, group.silent);
                 if (ended && *ended < iterations_to_recognise && own.at - group.watched->at < longest_window)
                     continue;
                 recognise(name, group, own, now);
@@ -283,7 +290,8 @@ struct Tuner::State {
     }
 
     void recognise(const std::string &name, Group &group, const Sample &own, Seconds now) {
-        const Behaviour behaviour = behaviour_between(*group.watched, own, name, group.capability);
+        const Behaviour behaviour =
+            behaviour_between(*group.watched, own, name, group.capability, group.silent);
         if (now < group.quiet_until || budget < 1 || !stood_back.empty() || !left_of.empty() ||
             behaviour.computation.empty())
             return;
@@ -301,8 +309,10 @@ struct Tuner::State {
             return;
         }
         group.behaviour = behaviour;
-        Attempt attempt{name, change, 0, moved(*group.last, known->mapping), known->rate, known->rate_of};
-        if (const Advance without = advance_between(*group.watched, own, name, known->rate_of);
+        Attempt attempt{name,        change,         0, moved(*group.last, known->mapping),
+                        known->rate, known->rate_of, 0, {},
+                        group.silent};
+        if (const Advance without = advance_between(*group.watched, own, name, known->rate_of, group.silent);
             without.what == Advance::told)
             attempt.without = without.rate;
         start(std::move(attempt), known->mapping);
@@ -327,9 +337,9 @@ struct Tuner::State {
         if (proposals.empty())
             return false;
         // A window with two phases of the program in it says nothing of either.
-        if (measure_of(own, name) &&
-            (!middle || !are_same(behaviour_between(*base, *middle, name, group.capability),
-                                  behaviour_between(*middle, own, name, group.capability))))
+        if (measure_of(own, name, group.silent) &&
+            (!middle || !are_same(behaviour_between(*base, *middle, name, group.capability, group.silent),
+                                  behaviour_between(*middle, own, name, group.capability, group.silent))))
             return true;
         if (!may_act || now < group.quiet_until)
             return true;
@@ -386,14 +396,22 @@ struct Tuner::State {
         say(name, proposal);
         if (!policy.act)
             return;
-        if (!measure_of(own, name))
+        if (!measure_of(own, name, group.silent))
             say(name, Event::refused,
-                "its progress cannot be measured, as a rank has no page: start it under `rankwise tune -- "
+                "its progress cannot be measured, as no rank has a page: start it under `rankwise tune -- "
                 "...`");
         else if (budget < 1)
             say(name, Event::refused, "too many changes in a short time");
         else
-            start({name, proposal.change, proposal.gain, proposal.ranks, {}, {}, group.undone},
+            start({name,
+                   proposal.change,
+                   proposal.gain,
+                   proposal.ranks,
+                   {},
+                   {},
+                   group.undone,
+                   {},
+                   group.silent},
                   proposal.mapping);
     }
 

@@ -102,11 +102,14 @@ struct PuSample {
     bool online = true;
     Seconds busy = 0;      ///< all but idle, iowait, steal
     Seconds interrupt = 0; ///< of this, irq and softirq
+    Seconds stolen = 0;    ///< that the hypervisor gave to others while the unit had work
     std::uint64_t interrupts = 0;
     std::int32_t line =
         -1; ///< the device's interrupt that came here most since the last look; -1 if none came
     double line_share = 1;                    ///< of all such interrupts since then, its part
     std::int32_t line_numa = -1;              ///< NUMA node of its device; -1 if not known
+    bool line_steered = false;                ///< packets of its interface are handed on to other units (RPS)
+    bool steered_to = false;                  ///< packets are handed on to this one
     double clock = 1;                         ///< current clock by highest, 1 where it cannot be read
     std::optional<double> clock_limit{};      ///< highest clock allowed by highest there is
     std::optional<std::uint64_t> throttled{}; ///< times that heat held its core or package back, since boot
@@ -122,6 +125,7 @@ struct Limits {
         double watts;
     };
     std::vector<Power> power;         ///< that packages may take over a long time
+    std::vector<std::string> queues;  ///< who serves network interfaces: a sentence each
     std::vector<std::string> unknown; ///< what is not known, and why
 };
 
@@ -135,6 +139,7 @@ struct Sample {
         memory_bytes; ///< moved since some moment, by NUMA node; empty without counters
     std::vector<std::string>
         movers; ///< others that move processes or interrupts of all jobs: "irqbalance", "AutoNUMA", ...
+    bool movers_hidden = false; ///< there may be more: other users' processes cannot be seen
 };
 
 /// @brief Put all threads of a rank on other processing units.

@@ -98,10 +98,12 @@ void show_optional(std::ostream &line, const auto &value) {
 
 void show_pu(std::ostream &line, const PuSample &pu) {
     line << "{\"os\": " << pu.os << ", \"online\": " << (pu.online ? "true" : "false")
-         << ", \"busy\": " << pu.busy << ", \"interrupt\": " << pu.interrupt
+         << ", \"busy\": " << pu.busy << ", \"interrupt\": " << pu.interrupt << ", \"stolen\": " << pu.stolen
          << ", \"interrupts\": " << pu.interrupts << ", \"line\": " << pu.line
          << ", \"line_share\": " << pu.line_share << ", \"line_numa\": " << pu.line_numa
-         << ", \"clock\": " << pu.clock << ", \"clock_limit\": ";
+         << ", \"line_steered\": " << (pu.line_steered ? "true" : "false")
+         << ", \"steered_to\": " << (pu.steered_to ? "true" : "false") << ", \"clock\": " << pu.clock
+         << ", \"clock_limit\": ";
     show_optional(line, pu.clock_limit);
     line << ", \"throttled\": ";
     show_optional(line, pu.throttled);
@@ -183,6 +185,8 @@ void do_line(const std::string &line, LinuxSystem &system) {
                           [](auto &out, const auto &power) {
                               out << "[\"" << power.zone << "\", " << power.watts << ']';
                           })
+                  << ", \"queues\": "
+                  << list(limits.queues, [](auto &out, const auto &text) { out << '"' << text << '"'; })
                   << ", \"unknown\": "
                   << list(limits.unknown, [](auto &out, const auto &text) { out << '"' << text << '"'; })
                   << '}' << std::endl;

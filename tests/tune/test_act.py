@@ -242,7 +242,7 @@ def test_pages_go_in_batches_and_a_node_that_is_not_there_is_said(start, driving
     driver = driving(a)
     assert driver.ask(f"pages {a.pid} 1000") == "0"
     # THEN why they cannot go there is said
-    assert driver.ask("notes") == f"process {a.pid} has pages that cannot be moved: No such device; "
+    assert f"process {a.pid} has pages that cannot be moved: No such device" in driver.ask("notes")
 
 
 def test_ranges_with_pages_elsewhere(driver_program, tmp_path):

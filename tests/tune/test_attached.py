@@ -44,7 +44,7 @@ def test_the_directory_of_pages_is_that_which_all_processes_name(sleeper, tmp_pa
     without, elsewhere = sleeper(), sleeper(RANKWISE_TUNE="/dev/shm")
     # THEN
     assert pages_of([first, second]) == tmp_path
-    assert pages_of([first, without]) is None
+    assert pages_of([first, without]) == tmp_path  # a helper of the job
     assert pages_of([first, elsewhere]) is None
     assert pages_of([without]) is None
     assert pages_of([sleeper(RANKWISE_TUNE="pages")]) is None

@@ -227,6 +227,20 @@ def test_jobs_of_one_launcher_are_told_apart_by_their_number_of_ranks(start, dri
     assert f"/user-{os.geteuid()}/ranks-2" in found[0]["group"]
 
 
+def test_a_process_that_is_no_rank_changes_places_with_none(start, driving, pages):
+    # GIVEN a rank, and a helper of its job that never calls MPI, both given by their numbers
+    rank, helper = start(), start()
+    (pages / "0.page").write_bytes(page(rank.pid, 0, 2))
+    driver = driving(rank, helper, lines=[f"pages {pages}"])
+    # THEN they are of different groups
+    groups = {each["pid"]: each["group"] for each in driver.sample()["ranks"]}
+    assert groups[rank.pid].startswith(groups[helper.pid].split("/cgroup")[0] + "/ranks-2")
+    # WHEN the helper says that it is a rank, THEN it is one of them
+    (pages / "1.page").write_bytes(page(helper.pid, 1, 2))
+    groups = {each["pid"]: each["group"] for each in driver.sample()["ranks"]}
+    assert groups[rank.pid] == groups[helper.pid]
+
+
 def stat_line(number, *, state="S", threads=1, start=77, pu=0, name="a) b"):
     fields = ["0"] * NAMES_OF_STAT
     fields[0], fields[1], fields[2] = str(number), f"({name})", state
@@ -250,6 +264,8 @@ def tree(tmp_path):
     (proc / "500/comm").write_text("app\n")
     (proc / "500/maps").write_text("7f00-7f10 r-xp 00000000 fe:00 12 /opt/lib/libdlb_mpi.so\n")
     (proc / "500/cgroup").write_text("0::/job\n")
+    (proc / "1").mkdir()
+    (proc / "1/comm").write_text("init\n")
     (proc / "600").mkdir()
     (proc / "600/comm").write_text("irqbalance\n")
     (proc / "700").mkdir()
@@ -299,6 +315,7 @@ def test_a_made_up_node_is_seen_as_it_is(driving, tree):
     assert units[0]["online"] and not units[1]["online"]
     assert units[0]["busy"] == pytest.approx(1.75)
     assert units[0]["interrupt"] == pytest.approx(0.25)
+    assert units[0]["stolen"] == pytest.approx(0.07)
     assert units[0]["interrupts"] == 17
     assert units[0]["clock"] == 0.5
     # THEN another user's process has only the name of a mover, and DLB is its rank's affair
@@ -319,6 +336,45 @@ def test_an_interrupts_share_is_told_by_how_often_it_came(driving, tree):
     while (unit := driver.sample()["pus"][0])["line"] < 0 and time.monotonic() < end:
         time.sleep(0.05)
     assert (unit["line"], unit["line_share"], unit["line_numa"]) == (24, 0.75, 1)
+
+
+def test_who_serves_a_network_interface_is_seen(driving, tree):
+    # GIVEN an interface with two interrupts, one of which the kernel keeps to one of its units, and a queue whose
+    # packets are handed on
+    proc, sys = tree
+    for number, allowed, effective in ((24, "0-1", "0"), (25, "1", "1")):
+        (proc / f"irq/{number}").mkdir(exist_ok=True)
+        (proc / f"irq/{number}/smp_affinity_list").write_text(f"{allowed}\n")
+        (proc / f"irq/{number}/effective_affinity_list").write_text(f"{effective}\n")
+    for name, mask in (("rx-0", "00000000,00000000"), ("rx-1", "00000000,00000002")):
+        (sys / f"class/net/eth0/queues/{name}").mkdir(parents=True)
+        (sys / f"class/net/eth0/queues/{name}/rps_cpus").write_text(f"{mask}\n")
+    (sys / "class/net/eth0/device/msi_irqs").mkdir(parents=True)
+    for number in (24, 25):
+        (sys / f"class/net/eth0/device/msi_irqs/{number}").write_text("msix\n")
+    (sys / "class/net/lo").mkdir()
+    # WHEN it is looked at
+    driver = driving(lines=[f"proc {proc}", f"sys {sys}", "pid 500"])
+    # THEN it is said once, and stays in the status
+    said = "eth0: interrupt 24 on CPU 0 of 0-1, interrupt 25 on CPU 1; rx-1 handed on to CPU 1 (RPS)"
+    assert json.loads(driver.ask("limits"))["queues"] == [said]
+    assert driver.ask("notes").count(said) == 1
+    assert [unit["steered_to"] for unit in driver.sample()["pus"]] == [False, True]
+    assert driver.ask("notes").count(said) == 0
+
+
+def test_what_hidepid_hides_is_not_said_to_be_absent(driving, tree):
+    # GIVEN a /proc in which other users' processes are hidden (hidepid=2), the first one, too
+    proc, sys = tree
+    for number in (1, 600, 700):
+        shutil.rmtree(proc / str(number))
+    # WHEN it is looked at
+    driver = driving(lines=[f"proc {proc}", f"sys {sys}", "pid 500", "pid 600"])
+    # THEN it is said that there may be others, and of a process that is not there that it may be hidden
+    notes = driver.ask("notes")
+    assert "other movers and jobs: processes of other users cannot be seen" in notes
+    assert "process 600 does not run, or cannot be seen" in notes
+    assert any("cannot be seen" in each for each in json.loads(driver.ask("limits"))["unknown"])
 
 
 def test_jobs_are_told_apart_by_their_control_groups(driving, tree):

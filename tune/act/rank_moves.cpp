@@ -52,8 +52,12 @@ PuSet RankMoves::original_of(const TaskId &process, const TaskId &thread, const 
     return from != nullptr ? from->original : mask;
 }
 
-PuSet RankMoves::allowed(const std::string &group) const {
-    PuSet units;
+const PuSet &RankMoves::allowed(const std::string &group) {
+    const auto [known, is_new] = allowed_.try_emplace(group);
+    PuSet &units = known->second;
+    if (!is_new) {
+        return units; // threads' masks are looked at again where each is moved
+    }
     for (const auto &rank : ranks_) {
         if (rank.group != group) {
             continue;

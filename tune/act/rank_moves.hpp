@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -45,7 +46,7 @@ class RankMoves {
     std::string set(Mover &mover, const ThreadEntry &entry);
     std::string pass(bool &changed);
     std::vector<const ThreadEntry *> entries_of(const TaskId &process) const;
-    PuSet allowed(const std::string &group) const;
+    const PuSet &allowed(const std::string &group);
     PuSet original_of(const TaskId &process, const TaskId &thread, const PuSet &mask,
                       const PuSet &cpuset) const;
 
@@ -56,7 +57,8 @@ class RankMoves {
     Journal &journal_;
     JournalContent &content_;
     std::vector<Mover> movers_;
-    std::vector<ThreadEntry> written_; ///< in the journal, and done but for the last pass
+    std::map<std::string, PuSet> allowed_; ///< of groups, before anything was moved
+    std::vector<ThreadEntry> written_;     ///< in the journal, and done but for the last pass
 };
 
 } // namespace rankwise::tune

@@ -32,6 +32,9 @@ std::vector<Line> lines_of(const Observation &observation, const Problem &proble
             const auto load = observation.pus.find(unit);
             if (load == observation.pus.end() || load->second.line < 0 || left.contains(load->second.line))
                 continue;
+            // What a unit does with packets that another one hands on stays when its own interrupts go.
+            if (load->second.steered_to)
+                continue;
             const double takes = load->second.interrupts * load->second.line_share;
             const double lost = takes * problem.loads.computation[rank] / static_cast<double>(units.count());
             if (lost > 0)
@@ -88,6 +91,9 @@ std::vector<Proposal> decide_interrupts(const Observation &observation, const No
     PuSet usable = free;
     for (const PuSet &slot : problem.slots)
         usable |= slot;
+    for (std::size_t rank = 0; rank < problem.stays.size(); ++rank)
+        if (problem.stays[rank])
+            usable &= ~problem.slots[static_cast<std::size_t>(problem.current[rank])];
     const double before = iteration_time(problem, problem.current).seconds;
     for (const Line &line : lines_of(observation, problem, left)) {
         const auto [unit, after] = best_unit(observation, node, problem, usable, line);
@@ -106,6 +112,8 @@ std::vector<Proposal> decide_interrupts(const Observation &observation, const No
                        ", of which interrupt " + std::to_string(line.number) + " takes " +
                        std::to_string(std::lround(100 * line.takes)) + " %; PU " + std::to_string(unit) +
                        " can serve it";
+        if (observation.pus.at(line.unit).line_steered)
+            proposal.why += "; where its packets are handed on to (RPS) stays as it is";
         found.push_back(std::move(proposal));
     }
     std::stable_sort(found.begin(), found.end(),

@@ -54,6 +54,9 @@ IterationTime iteration_time(const Problem &problem, const std::vector<Slot> &sl
         }
     IterationTime longest;
     for (std::size_t rank = 0; rank < slots.size(); ++rank) {
+        // Others do not wait for one that takes no part in it.
+        if (problem.stays[rank])
+            continue;
         const Slot here = slots[rank];
         const double own = computes(loads, rank, here);
         double seconds = own;

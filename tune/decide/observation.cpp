@@ -9,11 +9,12 @@ namespace rankwise::tune {
 
 namespace {
 
-constexpr double busy_share = 0.1;
 // Below this use of a unit governors lower its clock because of that: schedutil asks for 1.25 x use.
 constexpr double clock_follows_use = 0.8;
 // A core that others take whole still gives a rank something.
 constexpr double least_capability = 0.05;
+// What the kernel leaves one of two threads that both want a unit.
+constexpr double fair_share = 0.5;
 
 const RankSample *find(const Sample &sample, const TaskId &process) {
     const auto found = std::find_if(sample.ranks.begin(), sample.ranks.end(),
@@ -104,7 +105,7 @@ void set_clocks(std::map<std::int32_t, PuLoad> &pus, const std::map<std::int32_t
 } // namespace
 
 double PuLoad::capability() const {
-    return std::max((1 - interrupts - others) * clock, least_capability);
+    return std::max((1 - interrupts - others - stolen) * clock, least_capability);
 }
 
 std::vector<Observation> observe(const Sample &before, const Sample &after) {
@@ -147,8 +148,11 @@ std::vector<Observation> observe(const Sample &before, const Sample &after) {
         load.line = now.line;
         load.line_share = now.line_share;
         load.line_numa = now.line_numa;
+        load.line_steered = now.line_steered;
+        load.steered_to = now.steered_to;
         if (then != before.pus.end() && now.online && then->online) {
             load.interrupts = share(now.interrupt - then->interrupt, length);
+            load.stolen = share(now.stolen - then->stolen, length);
             const double used = share(now.busy - then->busy, length);
             load.others = std::max(used - load.interrupts, 0.0);
             if (used >= clock_follows_use)
@@ -171,14 +175,25 @@ std::vector<Observation> observe(const Sample &before, const Sample &after) {
         group.group = name;
         group.pus = pus;
         // A thread is outside MPI, too, while an interrupt has its core.
-        for (RankLoad &rank : group.ranks)
-            if (const auto at = pus.find(rank.pu); rank.rank < 0 && at != pus.end())
-                rank.outside_mpi =
-                    std::min(rank.outside_mpi / std::max(1 - at->second.interrupts, least_capability),
-                             std::max(1 - rank.waits, 0.0));
-        for (const auto &[pu, runs] : run_on[name])
-            if (const auto of = group.pus.find(pu); of != group.pus.end())
-                of->second.others = std::max(of->second.others - runs, 0.0);
+        for (RankLoad &rank : group.ranks) {
+            const auto at = pus.find(rank.pu);
+            const double left =
+                at == pus.end() ? 1
+                                : std::max(1 - at->second.interrupts - at->second.stolen, least_capability);
+            if (rank.rank < 0)
+                rank.outside_mpi = std::min(rank.outside_mpi / left, std::max(1 - rank.waits, 0.0));
+            // Outside MPI it may also sleep: in I/O, or for another process.
+            const double used = rank.runs / left + rank.queued;
+            rank.computes = used < (1 - busy_share) * rank.outside_mpi ? used : rank.outside_mpi;
+        }
+        const std::map<std::int32_t, double> &ran = run_on[name];
+        for (auto &[pu, load] : group.pus) {
+            const auto runs = ran.find(pu);
+            const double own = runs == ran.end() ? 0 : runs->second;
+            load.others = std::max(load.others - own, 0.0);
+            if (own < busy_share)
+                load.others = std::min(load.others, fair_share * (1 - load.interrupts - load.stolen));
+        }
         found.push_back(std::move(group));
     }
     return found;

@@ -9,6 +9,9 @@
 
 namespace rankwise::tune {
 
+/// @brief A thread or rank that uses as much of a processor is busy.
+inline constexpr double busy_share = 0.1;
+
 /// @brief What a rank did between two samples. Shares are of the time between them.
 struct RankLoad {
     TaskId process;
@@ -16,11 +19,13 @@ struct RankLoad {
     PuSet mask;               ///< of its main thread
     std::int32_t pu = -1;     ///< it ran on last
     double outside_mpi = 1;   ///< of its main thread; without a page as far as it ran
+    double computes = 1;      ///< of this, what it has use for a processor: the rest it sleeps
     double waits = 0;         ///< in MPI calls that wait for others
     double queued = 0;        ///< ready, without a processor
     double runs = 0;          ///< of all threads: processors it used
     int busy_threads = 0;     ///< that used more than a tenth of one
     bool own_binding = false; ///< its threads have masks that are neither the main thread's nor part of it
+    bool stays = false;       ///< it is busy, but nothing tells how it gets on: it is not to be moved
     bool mpi_known = false;   ///< `outside_mpi` and `waits` are told by its page or samples
     std::int32_t home = -1;   ///< NUMA node with most of its pages; -1 if not looked at
     std::vector<std::uint64_t> pages; ///< of 4 KiB, by NUMA node
@@ -31,11 +36,14 @@ struct RankLoad {
 struct PuLoad {
     double interrupts = 0; ///< share of its time in interrupts and softirqs
     double others = 0;     ///< used by neither the group's ranks nor interrupts
+    double stolen = 0;     ///< by the hypervisor, for other machines
     double clock = 1;      ///< by the highest; where it is hardly used, the mean of those that are
     bool online = true;
     std::int32_t line = -1;      ///< the device's interrupt that comes here most
     double line_share = 1;       ///< its part of devices' interrupts here
     std::int32_t line_numa = -1; ///< NUMA node of its device; -1 if not known
+    bool line_steered = false;   ///< packets of its interface are handed on to other units
+    bool steered_to = false;     ///< packets are handed on to this one
 
     /// What ranks get of it, by a core at its highest clock that nobody else uses.
     double capability() const;
@@ -54,7 +62,8 @@ struct Observation {
 /// @brief What happened to each group between two full samples.
 ///
 /// A unit's time that is neither the group's ranks' nor interrupts' is others'; a thread's time counts for
-/// the unit it ran on last.
+/// the unit it ran on last. Where no rank wanted the unit, others have at most half of it for what a rank
+/// would get: the kernel shares it then, or moves them away.
 std::vector<Observation> observe(const Sample &before, const Sample &after);
 
 /// @brief How much each rank computes for the others' one: relative computation, which does not depend on

@@ -119,6 +119,10 @@ void make_hierarchy(Problem &problem, const std::map<std::int32_t, const Pu *> &
         problem.hierarchy.node.push_back(static_cast<std::int32_t>(
             std::find(widths.begin(), widths.end(), problem.slots[slot].count()) - widths.begin()));
     }
+    for (std::size_t rank = 0; rank < problem.current.size(); ++rank)
+        if (problem.stays[rank])
+            problem.hierarchy.node[static_cast<std::size_t>(problem.current[rank])] =
+                static_cast<std::int32_t>(widths.size() + rank);
 }
 
 void make_matrix(Problem &problem, const Observation &observation, const Node &node) {
@@ -203,7 +207,7 @@ void make_loads(Problem &problem, const Observation &observation, const Node &no
         loads.core.clear();
     loads.core_yield = two_threads_yield;
     for (std::size_t rank = 0; rank < observation.ranks.size(); ++rank)
-        loads.computation.push_back(observation.ranks[rank].outside_mpi *
+        loads.computation.push_back(observation.ranks[rank].computes *
                                     loads.capability[static_cast<std::size_t>(problem.current[rank])]);
     for (const RankLoad &rank : observation.ranks)
         if (rank.home >= 0)
@@ -315,6 +319,7 @@ Problem make_problem(const Observation &observation, const Node &node, const PuS
             return refuse(name_of(rank) +
                           "'s threads are bound apart from each other, by its runtime or launcher");
         problem.busy_threads = std::max(problem.busy_threads, rank.busy_threads);
+        problem.stays.push_back(rank.stays);
     }
     const std::vector<const Pu *> pus = usable(observation, node, allowed);
     std::map<std::int32_t, const Pu *> by_number;

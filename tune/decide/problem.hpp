@@ -16,8 +16,11 @@ struct Problem {
     std::vector<placement::Slot> current; ///< of each rank; where it ran last if ranks are not bound
     bool bound = true;                    ///< ranks have masks that are narrower than the job's set
     bool shared = false;                  ///< and several have the same
+    std::vector<bool> stays;              ///< of each rank, whether it must
     int busy_threads = 1;                 ///< of the rank that has most
-    placement::Hierarchy hierarchy; ///< its `node` is a number for each width of slots: ranks stay on theirs
+    /// Its `node` is a number for each width of slots, and for each rank that must stay: ranks stay on
+    /// theirs.
+    placement::Hierarchy hierarchy;
     placement::CommMatrix matrix;
     placement::Loads loads;
     std::string refused; ///< why there is none

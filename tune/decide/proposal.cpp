@@ -229,9 +229,12 @@ std::string reason(const Observation &observation, const Problem &problem, const
     if (after > better_core * before) {
         std::string why = name_of(first) + " is outside MPI " + percent(first.outside_mpi) +
                           " of its time on PU " + unit +
-                          ", of which interrupts, other processes or a low clock take " + percent(1 - before);
+                          ", of which interrupts, other processes, the hypervisor or a low clock take " +
+                          percent(1 - before);
         if (moved != busiest)
-            why += "; " + name_of(second) + " waits " + percent(second.waits);
+            why += "; " + name_of(second) +
+                   (second.computes + second.waits < busy_share ? " is idle"
+                                                                : " waits " + percent(second.waits));
         return why;
     }
     if (!problem.loads.core.empty() &&

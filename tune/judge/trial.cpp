@@ -99,6 +99,7 @@ double Trial::rate() const {
 Seconds Trial::begin(Part part) {
     part_ = part;
     last_.reset();
+    held_.reset();
     since_ = seen_ = system_.now();
     return since_ + policy_.settle;
 }
@@ -177,12 +178,12 @@ void Trial::take(const Sample &sample) {
     if (is_late)
         return drop(sample);
     if (rates_[0].empty() && !attempt_.rate_of && !by_calls_) {
-        const auto best = measure_of(sample, attempt_.group);
+        const auto best = measure_of(sample, attempt_.group, attempt_.silent);
         if (std::exchange(what_, best) != best)
             last_.reset();
     }
     if (!what_)
-        return abandon("progress cannot be measured: a rank has no page");
+        return abandon("progress cannot be measured: a rank has no page any more");
     const std::ptrdiff_t members =
         std::count_if(sample.ranks.begin(), sample.ranks.end(),
                       [&](const RankSample &rank) { return rank.group == attempt_.group; });
@@ -191,12 +192,13 @@ void Trial::take(const Sample &sample) {
     members_ = members;
     if (!last_) {
         // The first window of a part begins behind an iteration that has nothing of what was before it.
-        if (what_ == RateOf::iterations && last_ends(sample, attempt_.group) < since_)
+        if (what_ == RateOf::iterations && last_ends(sample, attempt_.group, attempt_.silent) < since_)
             return wait_on(sample);
         last_ = sample;
+        held_.reset();
         return;
     }
-    const Advance advance = advance_between(*last_, sample, attempt_.group, *what_);
+    const Advance advance = advance_between(*last_, sample, attempt_.group, *what_, attempt_.silent);
     switch (advance.what) {
     case Advance::told:
         return take_rate(sample, advance);
@@ -217,10 +219,13 @@ void Trial::take_rate(const Sample &sample, const Advance &advance) {
     rates().push_back(advance.rate);
     outside_[static_cast<std::size_t>(part_)].push_back(outside_mpi(*last_, sample, attempt_.group));
     last_ = sample;
+    held_.reset();
 }
 
 /// Nothing can be told yet: an iteration may be long, or ranks suspended, which light samples do not say.
 void Trial::wait_on(const Sample &sample) {
+    if (!held_)
+        held_ = sample;
     const Seconds waits = sample.at - (last_ ? last_->at : since_);
     if (waits < window_)
         return;
@@ -240,6 +245,9 @@ void Trial::wait_on(const Sample &sample) {
     window_ = std::min(window_ * 1.5, longest_window);
     if (waits < longest_iteration)
         return;
+    // Whoever proposes next leaves them out.
+    if (!silent_between(*held_, sample, attempt_.group, attempt_.silent).empty())
+        return abandon("a rank makes no MPI calls any more, and the others do");
     if (what_ == RateOf::iterations && rates_[0].empty() && !attempt_.rate_of) {
         what_ = RateOf::calls;
         by_calls_ = true;
@@ -257,6 +265,7 @@ void Trial::take_suspended(const Sample &sample) {
 /// Windows begin behind this sample.
 void Trial::anew(const Sample &sample) {
     last_.reset();
+    held_.reset();
     since_ = sample.at;
 }
 

@@ -24,6 +24,7 @@ struct Attempt {
     std::optional<RateOf> rate_of; ///< of `expected`
     int undone = 0;                ///< attempts since the last that was kept
     std::optional<double> without; ///< the rate that was seen last, of an attempt with `expected`
+    Silent silent{};               ///< ranks that progress is not told by
 };
 
 /// @brief Windows without a change, with it, and without it again: does the job get on faster with it?
@@ -89,6 +90,7 @@ class Trial {
     std::array<std::vector<std::vector<double>>, 3> outside_; ///< by window and rank
     std::optional<RateOf> what_;
     std::optional<Sample> last_; ///< at which the window under way began
+    std::optional<Sample> held_; ///< since which it cannot be ended
     std::optional<Gain> gain_;
     Seconds began_, since_, seen_, window_, due_ = 0; ///< `since_`: no window begins before it
     int dropped_ = 0, changes_ = 0;

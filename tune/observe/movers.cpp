@@ -46,6 +46,11 @@ bool has_dlb(Text &text, const std::string &proc, const TaskId &rank) {
            text.view().find("/libdlb") != std::string_view::npos;
 }
 
+bool sees_all_processes(Text &text, const std::string &proc) {
+    // The first process is there, and is root's.
+    return text.read(proc + "/1/comm");
+}
+
 std::vector<std::string> find_movers(Text &text, const std::string &proc, const std::string &sys) {
     std::vector<std::string> movers;
     find_processes(text, proc, movers);

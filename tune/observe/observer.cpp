@@ -42,18 +42,25 @@ Observer::Rank::Rank(const Places &places, const TaskId &id, std::uint32_t owner
 Observer::Observer(const Node &node, Places places)
     : places_(std::move(places)), directory_(places_.pages, places_.proc, places_.users),
       pus_(node, places_.proc, places_.sys), limit_reader_(node, places_.sys), memory_(node, places_.sys),
-      numa_nodes_(count_numa_nodes(node)) {
+      numa_nodes_(count_numa_nodes(node)), queues_(places_.proc, places_.sys) {
     for (const auto pid : places_.pids) {
         if (const auto stat = read_task_stat(places_.proc, pid)) {
             add({pid, stat->start}, user_of(places_.proc, pid), std::nullopt);
         } else {
-            notes_.push_back("process " + std::to_string(pid) + " does not run");
+            notes_.push_back("process " + std::to_string(pid) +
+                             (sees_all_processes(text_, places_.proc)
+                                  ? " does not run"
+                                  : " does not run, or cannot be seen: /proc is mounted with hidepid"));
         }
     }
 }
 
 void Observer::add(const TaskId &id, std::uint32_t user, std::optional<RankPage> page) {
     auto at = ranks_.find(id);
+    if (at != ranks_.end() && page) {
+        // It was given before it had a page. What has none, a job's helpers, changes places with no rank.
+        at->second.group = group_of(places_.proc, id.number, page->owner().ranks, places_.in_lab);
+    }
     if (at == ranks_.end()) {
         at = ranks_.try_emplace(id, places_, id, user, page ? page->owner().ranks : 0).first;
         const auto of_user = ++used_[user].ranks;
@@ -192,7 +199,23 @@ void Observer::look_for_movers() {
             rank.has_dlb = has_dlb(text_, places_.proc, id);
         }
         movers_ = find_movers(text_, places_.proc, places_.sys);
+        if (!std::exchange(movers_hidden_, !sees_all_processes(text_, places_.proc)) && movers_hidden_) {
+            notes_.emplace_back(hidden_processes);
+        }
         movers_due_.done(began, tick_moment().at);
+    }
+}
+
+void Observer::add_queues(std::vector<PuSample> &pus) {
+    const auto &queues = queues_.read(text_);
+    for (auto &pu : pus) {
+        const auto steered = queues.steered.find(pu.line);
+        pu.line_steered = steered != queues.steered.end() && steered->second.any();
+        pu.steered_to = queues.steered_to.test(static_cast<std::size_t>(pu.os));
+    }
+    limits_.queues = queues.sentences;
+    for (auto &sentence : queues_.changed()) {
+        notes_.push_back(std::move(sentence));
     }
 }
 
@@ -218,11 +241,16 @@ Sample Observer::sample(bool light) {
     }
     sample.pus = pus_.read(text_);
     limits_ = limit_reader_.read(text_, sample.pus);
+    add_queues(sample.pus);
     sample.memory_bytes = memory_.read(text_);
     if (!memory_.is_counted()) {
         limits_.unknown.emplace_back("memory traffic: resctrl does not count it here (mbm_total_bytes)");
     }
     sample.movers = movers_;
+    sample.movers_hidden = movers_hidden_;
+    if (movers_hidden_) {
+        limits_.unknown.emplace_back(hidden_processes);
+    }
     return sample;
 }
 

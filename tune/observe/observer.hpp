@@ -11,6 +11,7 @@
 #include "observe/mpi_share.hpp"
 #include "observe/page_directory.hpp"
 #include "observe/pus.hpp"
+#include "observe/queues.hpp"
 #include "observe/stopped.hpp"
 #include "observe/threads.hpp"
 #include "types.hpp"
@@ -64,6 +65,7 @@ class Observer {
     using Ranks = std::map<TaskId, Rank>;
     void find_ranks();
     void look_for_movers();
+    void add_queues(std::vector<PuSample> &pus);
     void add(const TaskId &id, std::uint32_t user, std::optional<RankPage> page);
     void open_share(Rank &rank);
     Ranks::iterator erase(Ranks::iterator rank);
@@ -85,6 +87,8 @@ class Observer {
     Limits limits_;
     std::size_t numa_nodes_;
     std::vector<std::string> movers_, notes_;
+    bool movers_hidden_ = false;
+    QueueReader queues_;
     Seldom movers_due_{10};
 };
 

@@ -24,7 +24,7 @@ PuSample *unit_of(std::string_view number, const std::vector<int> &index, std::v
 
 void parse_pu_times(std::string_view stat, double clock_tick_s, const std::vector<int> &index,
                     std::vector<PuSample> &pus) {
-    enum { user, nice, system, idle, iowait, irq, softirq, columns };
+    enum { user, nice, system, idle, iowait, irq, softirq, steal, columns };
     for (auto &pu : pus) {
         pu.online = false;
     }
@@ -41,6 +41,7 @@ void parse_pu_times(std::string_view stat, double clock_tick_s, const std::vecto
         }
         pu->online = true;
         pu->interrupt = times[irq] + times[softirq];
+        pu->stolen = times[steal];
         pu->busy = times[user] + times[nice] + times[system] + pu->interrupt;
     }
 }

@@ -76,10 +76,16 @@ std::string limits_json(const Limits &limits) {
         text += (at ? ", " : "") + json_quoted(limits.power[at].zone) + ": ";
         text += json_number(limits.power[at].watts);
     }
-    text += "}, \"unknown\": [";
-    for (std::size_t at = 0; at < limits.unknown.size(); ++at)
-        text += (at ? ", " : "") + json_quoted(limits.unknown[at]);
-    return text + "]}";
+    const auto list = [&](const char *name, const std::vector<std::string> &items) {
+        text += std::string(", \"") + name + "\": [";
+        for (std::size_t at = 0; at < items.size(); ++at)
+            text += (at ? ", " : "") + json_quoted(items[at]);
+        text += ']';
+    };
+    text += '}';
+    list("queues", limits.queues);
+    list("unknown", limits.unknown);
+    return text + '}';
 }
 
 } // namespace

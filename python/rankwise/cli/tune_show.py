@@ -120,6 +120,8 @@ def _status_lines(status: Status, tuner: Tuner) -> Iterator[str]:
     )
     if status.limits is not None:
         yield from _limit_lines(status.limits)
+        for queue in status.limits.queues:
+            yield from textwrap.wrap(queue, WIDTH, initial_indent="  network    ", subsequent_indent=" " * 13)
     if status.stands_back:
         yield from textwrap.wrap(
             status.stands_back, WIDTH, initial_indent="  stands back ", subsequent_indent=" " * 14

@@ -66,8 +66,10 @@ def movers() -> str:
             f"{' and '.join(others)} moves processes or pages here, so that `rankwise tune` stands back",
             "`sysctl kernel.numa_balancing=0` ends AutoNUMA; stop the others while a job is tuned",
         )
-    return (
-        "irqbalance moves interrupts, nobody else anything"
+    seen = "that can be seen " if done.stderr else ""
+    text = (
+        f"irqbalance moves interrupts, nobody else {seen}anything"
         if found
-        else "nobody else moves processes or interrupts"
+        else f"nobody else {seen}moves processes or interrupts"
     )
+    return f"{text}; {done.stderr.strip()}" if done.stderr else text

@@ -75,7 +75,7 @@ def check_processes(pids: Sequence[int], user: int) -> None:
         status = _status(pid) if pid > 0 else {}
         # The kernel's own threads have no memory of their own.
         wrong = {
-            f"there is no process `{pid}`": not status,
+            f"there is no process `{pid}`{_unless_hidden()}": not status,
             f"process `{pid}` has ended": status.get("State", "?")[0] in "ZX",
             f"`{pid}` is a thread, not a process": status.get("Tgid") != str(pid),
             f"process `{pid}` is the kernel's": "VmSize" not in status,
@@ -92,10 +92,13 @@ def check_processes(pids: Sequence[int], user: int) -> None:
 
 
 def pages_of(pids: Sequence[int]) -> Path | None:
-    """The directory in which processes say how they get on; `None` if they have not all the same one, their user's."""
+    """The directory in which processes say how they get on; `None` if it is not one only, their user's.
+
+    Helpers of a job, which are no ranks, may have none.
+    """
     try:
         (owner,) = {os.stat(f"/proc/{pid}").st_uid for pid in pids}
-        (name,) = {_variable(pid, b"RANKWISE_TUNE") for pid in pids}
+        (name,) = {name for pid in pids if (name := _variable(pid, b"RANKWISE_TUNE"))}
         path = Path(os.fsdecode(name))
         return path if path.is_absolute() and path.stat().st_uid == owner and path.is_dir() else None
     except (OSError, ValueError):  # one has ended, or they differ
@@ -106,6 +109,13 @@ def _variable(pid: int, name: bytes) -> bytes:
     """A variable of the environment that a process was started with; empty if it has none."""
     entries = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
     return next((entry[len(name) + 1 :] for entry in entries if entry.startswith(name + b"=")), b"")
+
+
+def _unless_hidden() -> str:
+    """What is to be added where other users' processes are hidden: the first one is there, and is root's."""
+    return (
+        "" if os.access("/proc/1/comm", os.R_OK) else ", or it cannot be seen: /proc is mounted with hidepid"
+    )
 
 
 def _status(pid: int) -> dict[str, str]:

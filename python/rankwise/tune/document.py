@@ -33,12 +33,14 @@ class Limits(msgspec.Struct, frozen=True):
         clock: Lowest of the units' highest clocks allowed, as a part of the highest there is.
         throttled: Times that heat held back the unit that it did most, since the tuner began.
         power_w: Watts that each package may take over a long time.
+        queues: Of each network interface, where its interrupts are and its packets are handed on to.
         unknown: What is not known of this, and of memory traffic, and why.
     """
 
     clock: float | None = None
     throttled: int | None = None
     power_w: dict[str, float] = {}
+    queues: list[str] = []
     unknown: list[str] = []
 
 

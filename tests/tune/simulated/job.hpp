@@ -12,10 +12,10 @@ namespace rankwise::tune::simulated {
 
 /// @brief A processing unit as it is, which a tuner only sees through times.
 struct Core {
-    double interrupts = 0, others = 0, clock = 1; ///< shares of its time; by the highest
-    double used = 0;                              ///< share of the last chunk
+    double interrupts = 0, others = 0, stolen = 0, clock = 1; ///< shares of its time; by the highest
+    double used = 0;                                          ///< share of the last chunk
     bool online = true;
-    Seconds busy = 0, interrupt = 0;
+    Seconds busy = 0, interrupt = 0, stole = 0;
     std::vector<std::pair<std::size_t, std::size_t>> ranks; ///< that run on it: job, rank
 };
 
@@ -37,6 +37,11 @@ struct Rank {
     double computes = 1; ///< share of the time, of the last chunk
     Seconds run = 0, queued = 0, mpi = 0, wait = 0;
     std::int32_t home = -1;
+    /// What it does instead of the job's iterations: the others do without it.
+    enum { takes_part, sleeps, waits, works } does = takes_part;
+    bool page = true;
+    double position = 0; ///< iterations that it took part in
+    Seconds iteration_end = 0;
 };
 
 /// @brief A bulk-synchronous program: each iteration every rank computes, exchanges messages with its
@@ -57,7 +62,7 @@ struct Job {
 
     bool running = false, suspended = false;
     double position = 0; ///< iterations done, with the part of the one under way
-    Seconds iteration_end = 0, stalled = 0, alive_for = 0;
+    Seconds stalled = 0, alive_for = 0;
     double factor = 0; ///< of noise, at the moment
     std::mt19937_64 random;
 

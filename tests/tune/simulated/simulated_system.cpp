@@ -143,14 +143,16 @@ double SimulatedSystem::capability(const Rank &rank) const {
 
 double SimulatedSystem::capability(std::int32_t pu) const {
     const Core &core = cores_.at(pu);
-    double capability = std::max((1 - core.interrupts - core.others) * core.clock, 0.02) /
+    double capability = std::max((1 - core.interrupts - core.others - core.stolen) * core.clock, 0.02) /
                         static_cast<double>(std::max<std::size_t>(core.ranks.size(), 1));
     for (const Pu &other : node_.pus) {
         if (other.os == pu || other.core != pus_.at(pu)->core)
             continue;
         for (const auto &[j, r] : cores_.at(other.os).ranks) {
-            const double busy = jobs_[j].suspended ? 0 : jobs_[j].ranks[r].computes;
-            capability /= 1 + beside_busy * busy + (jobs_[j].spins ? beside_spinning * (1 - busy) : 0);
+            const Rank &beside = jobs_[j].ranks[r];
+            const double busy = jobs_[j].suspended ? 0 : beside.computes;
+            const bool spins = jobs_[j].spins && beside.does != Rank::sleeps;
+            capability /= 1 + beside_busy * busy + (spins ? beside_spinning * (1 - busy) : 0);
         }
     }
     return capability;
@@ -172,14 +174,19 @@ void SimulatedSystem::run(Job &job, Seconds length) {
     std::normal_distribution<double> normal(0, job.noise);
     job.factor = kept * job.factor + std::sqrt(1 - kept * kept) * normal(job.random);
     double longest = 0;
+    const auto takes_part = [&](std::size_t r) { return job.ranks[r].does == Rank::takes_part; };
     for (std::size_t r = 0; r < count; ++r) {
         const Rank &rank = job.ranks[r];
         const bool far = rank.home >= 0 && pus_.at(rank.pu)->numa != rank.home;
         computes[r] = job.computation[r] / capability(rank) * (far ? 1 + job.away : 1);
     }
     for (std::size_t r = 0; r < count; ++r) {
+        if (!takes_part(r))
+            continue;
         takes[r] = computes[r];
         for (const std::int32_t other : job.partners(static_cast<std::int32_t>(r))) {
+            if (!takes_part(static_cast<std::size_t>(other)))
+                continue;
             const Rank &a = job.ranks[r], &b = job.ranks[static_cast<std::size_t>(other)];
             const double here = capability(a), there = capability(b);
             takes[r] += 2 * job.bytes * per_byte[common(*pus_.at(a.pu), *pus_.at(b.pu))] /
@@ -192,23 +199,36 @@ void SimulatedSystem::run(Job &job, Seconds length) {
     longest *= std::max(1 + job.factor, 0.2);
     const Seconds works = std::max(length - job.stalled, 0.0);
     job.stalled = std::max(job.stalled - length, 0.0);
-    const double before = job.position;
-    job.position += works / longest;
-    if (std::floor(job.position) > std::floor(before))
-        job.iteration_end = now_ + length - (job.position - std::floor(job.position)) * longest;
+    const double before = job.position, advance = longest > 0 ? works / longest : 0;
+    job.position += advance;
+    const bool ended = std::floor(job.position) > std::floor(before);
     for (std::size_t r = 0; r < count; ++r) {
         Rank &rank = job.ranks[r];
-        rank.computes = std::min(computes[r] / longest, 1.0);
+        if (takes_part(r)) {
+            rank.position += advance;
+            if (ended)
+                rank.iteration_end = now_ + length - (job.position - std::floor(job.position)) * longest;
+            rank.computes = std::min(computes[r] / longest, 1.0);
+        } else {
+            rank.computes = rank.does == Rank::works ? 1 : 0;
+            takes[r] = computes[r] = 0;
+        }
+        if (rank.does == Rank::sleeps)
+            continue;
         const double mpi = length * (1 - rank.computes);
         rank.mpi += mpi;
-        rank.wait += std::max(mpi - length * (takes[r] - computes[r]) / longest, 0.0);
+        rank.wait += std::max(mpi - (longest > 0 ? length * (takes[r] - computes[r]) / longest : 0), 0.0);
         for (const std::int32_t pu : rank.pus) {
             Core &core = cores_.at(pu);
-            const double has = (1 - core.interrupts - core.others) / static_cast<double>(core.ranks.size());
+            const double has =
+                (1 - core.interrupts - core.others - core.stolen) / static_cast<double>(core.ranks.size());
             const double runs = length * has * (job.spins ? 1 : rank.computes);
             if (pu == rank.pu) {
                 rank.run += runs;
                 rank.queued += length * (1 - 1 / static_cast<double>(core.ranks.size()));
+                // Who is not bound goes elsewhere where another process has its core.
+                if (rank.mask.count() == 1)
+                    rank.queued += length * core.others * (job.spins ? 1 : rank.computes);
             }
             core.busy += runs;
             core.used += runs / length;
@@ -233,6 +253,7 @@ void SimulatedSystem::advance(Seconds to) {
             if (core.online) {
                 core.busy += length * (core.interrupts + core.others);
                 core.interrupt += length * core.interrupts;
+                core.stole += length * core.stolen;
             }
         now_ = length < chunk ? to : now_ + length;
     }
@@ -265,16 +286,16 @@ RankSample SimulatedSystem::sample_of(const Job &job, const Rank &rank, std::int
     }
     if (!light && job.sampled)
         found.sampled_mpi = rank.mpi;
-    if (job.page) {
+    if (job.page && rank.page) {
         Progress progress;
         progress.rank = number;
         progress.ranks = static_cast<std::int32_t>(job.ranks.size());
-        const auto done = static_cast<std::uint64_t>(job.position);
+        const auto done = static_cast<std::uint64_t>(rank.position);
         const std::vector<std::int32_t> partners = job.partners(number);
         progress.calls = done * (1 + 2 * partners.size());
         progress.known_by = job.iterations && done > 0;
         progress.iterations = job.iterations ? done : 0;
-        progress.iteration_end = job.iterations ? job.iteration_end : 0;
+        progress.iteration_end = job.iterations ? rank.iteration_end : 0;
         progress.mpi = rank.mpi;
         progress.wait = rank.wait;
         for (const std::int32_t other : partners)
@@ -298,7 +319,11 @@ Sample SimulatedSystem::sample(bool light) {
     if (light)
         return found;
     for (const auto &[os, core] : cores_) {
-        PuSample pu{.os = os, .online = core.online, .busy = core.busy, .interrupt = core.interrupt};
+        PuSample pu{.os = os,
+                    .online = core.online,
+                    .busy = core.busy,
+                    .interrupt = core.interrupt,
+                    .stolen = core.stole};
         // schedutil: what is hardly used is slow because of that.
         pu.clock = core.clock * std::clamp(1.25 * core.used, 0.3, 1.0);
         double most = 0;
@@ -482,6 +507,8 @@ void SimulatedSystem::happen(const std::string &line) {
         lines_.insert_or_assign(std::stoi(name), added);
     } else if (what == "irq")
         cores_.at(std::stoi(name)).interrupts = number();
+    else if (what == "steal")
+        cores_.at(std::stoi(name)).stolen = number();
     else if (what == "others")
         cores_.at(std::stoi(name)).others = number();
     else if (what == "clock")
@@ -519,6 +546,13 @@ void SimulatedSystem::happen(const std::string &line) {
         job(name).suspended = true;
     else if (what == "resume")
         job(name).suspended = false;
+    else if (what == "joins" || what == "sleeps" || what == "waits" || what == "works")
+        job(name).ranks.at(static_cast<std::size_t>(number())).does = what == "joins"    ? Rank::takes_part
+                                                                      : what == "sleeps" ? Rank::sleeps
+                                                                      : what == "waits"  ? Rank::waits
+                                                                                         : Rank::works;
+    else if (what == "pageless")
+        job(name).ranks.at(static_cast<std::size_t>(number())).page = false;
     else if (what == "kill")
         job(name).ranks.at(static_cast<std::size_t>(number())).alive = false;
     else if (what == "compute") {
