@@ -4,8 +4,7 @@
 # that to such a site. Then the build is repeated with headers of the site's own MPI, where they are named.
 # Usage, as root or with user namespaces: packaging/try_offline.sh DIRECTORY PYTHON [MPI_INCLUDE [OPTION...]]
 # for example                             packaging/try_offline.sh wheels python3 /opt/mpich/include
-# DIRECTORY has the source distribution (build_wheels.sh writes it). PYTHON is 3.11 or newer. Options are pip's: a build
-# with `-C cmake.build-type=Debug` takes a third of the time.
+# DIRECTORY has the source distribution (build_wheels.sh writes it). PYTHON is 3.11 or newer. Options are pip's.
 set -eu
 directory=$(cd "$1" && pwd)
 python=$2

@@ -403,8 +403,8 @@ def test_when_interrupts_move_the_mapping_follows(program):
 @pytest.mark.parametrize(
     ("does", "busy", "swapped", "within_s"),
     [
-        ("sleeps", False, ["3", "1", "2", "0"], 40),  # in I/O, outside MPI
-        ("waits", False, ["3", "1", "2", "0"], 40),  # in one MPI call, for the end of the job
+        ("sleeps", False, ["3", "1", "2", "0"], 44),  # in I/O, outside MPI
+        ("waits", False, ["3", "1", "2", "0"], 44),  # in one MPI call, for the end of the job
         ("works", True, ["2", "1", "0", "3"], 20),  # outside MPI: nobody could see what it loses
         ("pageless", True, ["2", "1", "0", "3"], 10),
     ],
@@ -431,7 +431,7 @@ def test_a_rank_that_falls_silent_in_a_trial_ends_it_and_is_left_out(program):
     # GIVEN a trial under way
     scenario = QUAD + (
         "job a pus 0,1,2,3 compute 0.01,0.01,0.004,0.01 pattern ring bytes 10\nat 0 irq 0 0.4\nat 1 start a\n"
-        "at 3.2 sleeps a 3\nuntil 120\n"
+        "at 4.2 sleeps a 3\nuntil 120\n"
     )
     # WHEN a rank goes to sleep for good
     outcome = simulate(program, scenario)
