@@ -63,7 +63,7 @@ enum rw_chunk_kind {
     RW_CHUNK_TRACE = 5,       /* log of events */
     RW_CHUNK_DEAD = 6,        /* a table that was outgrown and copied elsewhere */
     RW_CHUNK_HISTOGRAMS = 7,  /* log of rw_call_histogram, whole ones */
-    RW_CHUNK_SITES = 8,       /* open-addressing table of rw_site_entry */
+    RW_CHUNK_SITES_WITHOUT_BYTES = 8, /* as RW_CHUNK_SITES, of rw_site_entry_without_bytes: not written any more */
     RW_CHUNK_MODULES = 9,     /* log of rw_module */
     RW_CHUNK_SAMPLES = 10,      /* rw_samples, then rows: of a process; its owner is the first thread */
     RW_CHUNK_NOTES = 11,        /* log of rw_note: of the same */
@@ -71,7 +71,8 @@ enum rw_chunk_kind {
     RW_CHUNK_NODE_NOTES = 13,   /* as RW_CHUNK_NOTES, of the node */
     RW_CHUNK_NETWORK = 14,      /* rw_network_peer, the first of no peer: of a process; its owner is the first thread */
     RW_CHUNK_TRANSPORTS = 15,   /* rw_transport_entry, the first RW_TRANSPORTS of no peer: owned as the network's */
-    RW_CHUNK_KINDS = 16
+    RW_CHUNK_SITES = 16,        /* open-addressing table of rw_site_entry */
+    RW_CHUNK_KINDS = 17
 };
 
 struct rw_chunk_header {
@@ -201,8 +202,22 @@ struct rw_site_entry {
     uint64_t offset; /* of the return address from where the module is loaded */
     uint64_t count;  /* 0 = free slot */
     uint64_t ticks;
+    /*
+     * What these calls, while they were under way, added to `bytes` of their function's rw_call_total. So there is nothing
+     * of messages whose bytes are counted when a later call completes or starts them.
+     */
+    uint64_t bytes;
+};
+struct rw_site_entry_without_bytes {
+    uint32_t module;
+    uint16_t call;
+    uint16_t reserved;
+    uint64_t offset;
+    uint64_t count;
+    uint64_t ticks;
 };
 #define RW_MODULE_UNKNOWN 0xffffffffu
+#define RW_SITE_BYTES_UNKNOWN 0xffffffffffffffffu /* read from a table that has none */
 
 /* Files that calls came from, numbered 0, 1, 2, ... in the order of the log. */
 struct rw_module {

@@ -22,6 +22,7 @@ COMMS, TRACE, DEAD = layouts.CHUNK_COMMS, layouts.CHUNK_TRACE, layouts.CHUNK_DEA
 SAMPLES, NOTES = layouts.CHUNK_SAMPLES, layouts.CHUNK_NOTES
 NODE_SAMPLES, NODE_NOTES = layouts.CHUNK_NODE_SAMPLES, layouts.CHUNK_NODE_NOTES
 HISTOGRAMS, SITES, MODULES = layouts.CHUNK_HISTOGRAMS, layouts.CHUNK_SITES, layouts.CHUNK_MODULES
+OLD_SITES = layouts.CHUNK_SITES_WITHOUT_BYTES
 FINALIZED, ABORTED, STORAGE_FULL = layouts.FINALIZED, layouts.ABORTED, layouts.STORAGE_FULL
 TRACED, UNCLASSIFIED, UNTIMED = layouts.TRACED, layouts.UNCLASSIFIED, layouts.UNTIMED
 CUT = layouts.TRACE_CUT
@@ -181,9 +182,8 @@ class Rank:
     coding: tuple[int, int] = (layouts.TRACE_EXACT, 0)
     least: dict[str, int] = field(default_factory=dict)
     bins: dict[str, Counter] = field(default_factory=dict)
-    sites: list[tuple[int, str, int, int, int]] = field(
-        default_factory=list
-    )  # module, call, offset, count, ns
+    # module, call, offset, count, ns, and bytes, or None: as recordings before bytes were counted
+    sites: list[tuple[int, str, int, int, int, int | None]] = field(default_factory=list)
     modules: list[str] = field(default_factory=list)
     totals: dict[str, tuple[int, int, int, int]] = field(default_factory=dict)
     peers: dict[tuple[int, str, int, int], list[int]] = field(default_factory=dict)
@@ -389,11 +389,16 @@ class Rank:
             for call, bins in self.bins.items()
         )
 
-    def sites_bytes(self) -> tuple[bytes, int]:
-        slots = np.zeros(2 * len(self.sites) + 2, layouts.SITE_ENTRY)
-        for index, (module, call, offset, count, ns) in enumerate(self.sites):
-            slots[2 * index] = (module, CALL_NUMBERS[call], 0, offset, count, ns)
-        return slots.tobytes(), len(slots)
+    def sites_run(self) -> tuple[int, bytes, int]:
+        """Kind, table and slots."""
+        old = any(size is None for *_, size in self.sites)
+        slots = np.zeros(
+            2 * len(self.sites) + 2, layouts.SITE_ENTRY_WITHOUT_BYTES if old else layouts.SITE_ENTRY
+        )
+        for index, (module, call, offset, count, ns, size) in enumerate(self.sites):
+            entry = (module, CALL_NUMBERS[call], 0, offset, count, ns)
+            slots[2 * index] = entry if old else (*entry, size)
+        return OLD_SITES if old else SITES, slots.tobytes(), len(slots)
 
     def modules_bytes(self) -> bytes:
         padded = [(path.encode(), (len(path.encode()) // 8 + 1) * 8) for path in self.modules]
@@ -430,7 +435,7 @@ class RawFile:
         header = {"magic": CHUNK_MAGIC, "used": used}
         length = 0 if kind == DEAD else len(payload) if checked is None else checked
         state = length | (CLOSED if checked is None else 0)
-        slots = used if kind in (PEERS, COLLECTIVES, SITES) else 0
+        slots = used if kind in (PEERS, COLLECTIVES, SITES, OLD_SITES) else 0
         sealed = pack(layouts.SEALED, checked=state, slots=slots, **both, **where)
         header |= {"seal": crc32c(payload[:length] + sealed) << 32 | state, **where}
         packed = pack(layouts.CHUNK_HEADER, **both, **header)
@@ -450,7 +455,7 @@ class RawFile:
         log = rank.histograms_bytes()
         self.add_run(HISTOGRAMS, log, len(log), owner=owner)
         if rank.sites:
-            self.add_run(SITES, *rank.sites_bytes(), owner=owner)
+            self.add_run(*rank.sites_run(), owner=owner)
             log = rank.modules_bytes()
             self.add_run(MODULES, log, len(log), owner=owner)
         if rank.notes:

@@ -16,7 +16,7 @@ static_assert(std::endian::native == std::endian::little, "recordings are little
 static_assert(sizeof(rw_chunk_header) == 64 && sizeof(rw_sealed) == 56 && sizeof(rw_peer_entry) == 24 &&
               sizeof(rw_collective_entry) == 48);
 static_assert(sizeof(rw_call_total) == 40 && sizeof(rw_rank_run) == 12 && sizeof(rw_comm) == 40);
-static_assert(sizeof(rw_rank) == 2600 && sizeof(rw_site_entry) == 32 && sizeof(rw_call_histogram) == 392 &&
+static_assert(sizeof(rw_rank) == 2600 && sizeof(rw_site_entry) == 40 && sizeof(rw_call_histogram) == 392 &&
               sizeof(rw_file_header) == 88 && sizeof(rw_samples) == 64 && sizeof(rw_note) == 24 &&
               sizeof(rw_network_peer) == 224 && sizeof(rw_transport_entry) == 240);
 
@@ -40,6 +40,8 @@ std::size_t entry_bytes(std::uint32_t kind) {
         return sizeof(rw_collective_entry);
     case RW_CHUNK_SITES:
         return sizeof(rw_site_entry);
+    case RW_CHUNK_SITES_WITHOUT_BYTES:
+        return sizeof(rw_site_entry_without_bytes);
     default:
         return 1;
     }
@@ -96,7 +98,8 @@ const char *kind_name(std::uint32_t kind) {
                                             "the node's samples",
                                             "the node's notes",
                                             "the network time",
-                                            "the transports' network time"};
+                                            "the transports' network time",
+                                            "the table of call sites"};
     static_assert(std::size(names) == RW_CHUNK_KINDS);
     return names[kind < RW_CHUNK_KINDS ? kind : 0];
 }

@@ -77,6 +77,10 @@ bool is_sound(const rw_site_entry &entry, const rw_rank &) {
     return entry.call < calls().size();
 }
 
+bool is_sound(const rw_site_entry_without_bytes &entry, const rw_rank &) {
+    return entry.call < calls().size();
+}
+
 template <class Entry>
 std::vector<Entry> used_slots(const std::vector<const ChunkRun *> &runs, ThreadRecord &record) {
     std::vector<Entry> entries;
@@ -317,6 +321,11 @@ NodeFile::NodeFile(const std::string &path) : file_(path) {
                 read_histograms(log_bytes(*log, record), record);
             }
             record.sites = used_slots<rw_site_entry>(kinds[RW_CHUNK_SITES], record);
+            for (const auto &old :
+                 used_slots<rw_site_entry_without_bytes>(kinds[RW_CHUNK_SITES_WITHOUT_BYTES], record)) {
+                record.sites.push_back(
+                    {old.module, old.call, 0, old.offset, old.count, old.ticks, RW_SITE_BYTES_UNKNOWN});
+            }
             for (const ChunkRun *log : kinds[RW_CHUNK_MODULES]) {
                 read_modules(log_bytes(*log, record), record);
             }

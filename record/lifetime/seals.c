@@ -10,6 +10,7 @@
 #include "network/network.h"
 #include "process/process.h"
 #include "store/storage.h"
+#include "thread/sites.h"
 #include "thread/tables.h"
 #include "thread/thread.h"
 #include "trace/trace.h"
@@ -28,6 +29,7 @@ void rw_seal(struct rw_thread *thread, int closed) {
         return;
     seal_table(thread->peer_run, sizeof(struct rw_peer_entry), closed);
     seal_table(thread->collective_run, sizeof(struct rw_collective_entry), closed);
+    rw_settle_site(thread);
     seal_table(thread->site_run, sizeof(struct rw_site_entry), closed);
     for (unsigned i = 0; i < RW_HISTOGRAM_RUNS; i++)
         seal_table(thread->histogram_runs[i], 1, closed);

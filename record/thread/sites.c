@@ -150,7 +150,16 @@ static struct rw_site_entry *entry_of(struct rw_thread *thread, unsigned call, u
     return entry;
 }
 
+void rw_settle_site(struct rw_thread *thread) {
+    struct rw_site_entry *site = thread->last_site;
+    if (!site)
+        return;
+    site->bytes += thread->totals[site->call].bytes - thread->bytes_before_last;
+    thread->last_site = NULL;
+}
+
 void rw_count_site(struct rw_thread *thread, unsigned call, uint64_t ticks) {
+    rw_settle_site(thread);
     /* The frame of the outermost call: the caller's frame, and behind it where to return to. */
     const uintptr_t address = ((const uintptr_t *)thread->busy)[1];
     struct rw_recent_site *recent = &thread->recent_sites[rw_mix(address ^ (uint64_t)call << 48) >> 58];
@@ -162,4 +171,7 @@ void rw_count_site(struct rw_thread *thread, unsigned call, uint64_t ticks) {
     }
     recent->entry->ticks += ticks;
     recent->entry->count++;
+    /* A call's bytes are counted after it has returned, which is now. */
+    thread->last_site = recent->entry;
+    thread->bytes_before_last = thread->totals[call].bytes;
 }

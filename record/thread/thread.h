@@ -110,6 +110,8 @@ struct rw_thread {
     struct rw_site_entry *sites;
     uint64_t site_mask, site_entries, site_tables;
     struct rw_recent_site recent_sites[RW_RECENT_SITES];
+    struct rw_site_entry *last_site; /* of the call before, whose bytes are not entered yet; NULL: none */
+    uint64_t bytes_before_last;      /* of its function, when it had just returned */
     struct rw_chunk_header *module_run;
     uint32_t modules_logged;
     struct rw_chunk_header *histogram_runs[RW_HISTOGRAM_RUNS];

@@ -173,12 +173,15 @@ def test_mpip_has_times_by_rank_and_by_call(ring, tmp_path):
 def test_mpip_names_the_places_that_were_recorded(tmp_path):
     rank = Rank(0, 1, modules=["/opt/app"])
     rank.send(0, 8, times=5, ns=1000)
-    rank.sites = [(0, "MPI_Send", 0x40, 3, 3000), (0, "MPI_Send", 0x80, 2, 2000)]
+    rank.sites = [(0, "MPI_Send", 0x40, 3, 3000, 24), (0, "MPI_Send", 0x80, 2, 2000, 16)]
     assert export(write_recording(tmp_path / "x.rw", [rank]), "mpip") == 0
     text = (tmp_path / "x.mpiP").read_text()
     assert [line[2] for line in section(text, "Callsites: 2")] == ["app+0x40", "app+0x80"]
     assert [line[:2] + [line[5]] for line in section(text, "Aggregate Time")] == [
         ["Send", "1", "3"], ["Send", "2", "2"]
+    ]  # fmt: skip
+    assert [line[:4] for line in section(text, "Aggregate Sent Message Size")] == [
+        ["Send", "1", "3", "24"], ["Send", "2", "2", "16"]
     ]  # fmt: skip
 
 

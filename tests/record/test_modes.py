@@ -71,6 +71,13 @@ def test_each_place_of_the_program_has_its_calls(mpi, compiled, record):
         places = Counter(site["call"] for site in thread.sites)
         assert max(places.values()) > 1
         assert places["MPI_Finalize"] == 1
+        # AND what they sent or received, but of receives that later calls complete
+        sizes = Counter()
+        for site in thread.sites:
+            sizes[site["call"]] += site["bytes"]
+        for call in ("MPI_Send", "MPI_Ssend", "MPI_Isend", "MPI_Recv", "MPI_Sendrecv"):
+            assert sizes[call] == thread.totals[call][3], call
+        assert sum(sizes.values()) > 0 and sizes["MPI_Irecv"] == 0
 
 
 def test_what_recording_adds_to_a_call_is_measured_in_every_rank(mpi, compiled, record):

@@ -302,7 +302,10 @@ def test_times_of_calls_have_a_shortest_and_a_distribution(tmp_path):
 def test_call_sites_keep_what_their_files_do_not_say(tmp_path):
     # GIVEN calls from a program that is not there any more, and from code that belongs to no file
     rank = Rank(0, 1, modules=["/nowhere/app"])
-    rank.sites = [(0, "MPI_Send", 0x40, 3, 300), (0xFFFFFFFF, "MPI_Send", 0x7F0000000000, 1, 50)]
+    rank.sites = [
+        (0, "MPI_Send", 0x40, 3, 300, 24),
+        (0xFFFFFFFF, "MPI_Send", 0x7F0000000000, 1, 50, 8),
+    ]
     # WHEN
     sites = Recording.open(write_recording(tmp_path / "sites.rw", [rank])).call_sites
     # THEN their counts are there, and what they are is not known

@@ -102,7 +102,7 @@ def enlarged(report: data.ReportData, ranks: int) -> data.ReportData:
         ),
         call_sites=[
             data.CallSite(
-                "MPI_Send", f"/lib/{at % 3}.so", at, f"function_{at % 40}", "_Z", "a.c", at, at + 1, at / 10, 0.1
+                "MPI_Send", f"/lib/{at % 3}.so", at, f"call_{at % 40}", "_Z", "a.c", at, at + 1, at / 10, 8 * at, 0.1
             )
             for at in range(400)
         ],

@@ -266,7 +266,17 @@ def test_a_run_that_was_aborted_is_shown_to_its_end(tmp_path):
 def test_call_sites_are_a_tree(report):
     def site(call, module, function, line, count, time_s):
         return CallSite(
-            call, module, 64, function, function, function and "halo.c", line, count, time_s, time_s / 10
+            call,
+            module,
+            64,
+            function,
+            function,
+            function and "halo.c",
+            line,
+            count,
+            time_s,
+            8 * count,
+            time_s / 10,
         )
 
     sites = [

@@ -2,11 +2,12 @@
 """The report's data and its terminal view, on recordings with known answers."""
 
 import io
+import json
 
 import jsonschema
 import msgspec
 import pytest
-from raw_writer import Rank, write_recording
+from raw_writer import MANIFEST, Rank, write_recording
 from rich.console import Console
 
 from rankwise.errors import RankwiseError
@@ -273,33 +274,77 @@ def test_where_all_is_in_one_channel_there_is_one_sentence(record):
     assert "if even" in render(report_of(record()), section="distribution")
 
 
+def test_collectives_are_shown_by_the_size_of_their_arguments(tmp_path):
+    # GIVEN reductions of a size with one algorithm, and of two sizes with another one
+    ranks = [Rank(me, 4) for me in range(4)]
+    for rank in ranks:
+        rank.collective("MPI_Allreduce", 8, times=3, ns=1000)
+        rank.collective("MPI_Allreduce", 1024, times=1, ns=5000)
+        rank.collective("MPI_Allreduce", 1 << 20, times=1, ns=90_000)
+    path = write_recording(tmp_path / "sizes.rw", ranks)
+    setting = {"settings": {"MPIR_CVAR_ALLREDUCE_INTRA_ALGORITHM": "ring"}}
+    (path / "recording.json").write_text(json.dumps(MANIFEST | setting))
+    report = report_of(path)
+    # THEN each has its calls and their time by size
+    large, small = report.collectives
+    assert large.algorithm != small.algorithm
+    assert [(each.over_bytes, each.up_to_bytes, each.calls, each.bytes) for each in large.sizes] == [
+        (256, 4096, 4, 4096),
+        (262144, None, 4, 4 << 20),
+    ]
+    assert [(each.over_bytes, each.up_to_bytes, each.calls) for each in small.sizes] == [(None, 256, 12)]
+    assert [each.time_s for each in large.sizes] == pytest.approx([20e-6, 360e-6])
+    # AND so do the views, which say what the algorithm is told from
+    text = " ".join(render(report, section="collectives").split())
+    assert "256 B-4 KiB 4 5 us" in text and "over 256 KiB 4 90 us" in text and "0-256 B" not in text
+    for said in (text, " ".join(render_html(report).split())):
+        assert "MPI does not tell which one it took" in said
+        assert "ALGORITHM=ring" in said and "of MPI_Allreduce are those without it" in said
+
+
 def test_call_sites_are_shown_the_longest_first(tmp_path):
     # GIVEN two ranks that sent from a place in a program, and once from code that belongs to no file
     made = []
     for me in range(2):
         rank = Rank(me, 2, modules=["/nowhere/app"])
         rank.sites = [
-            (0, "MPI_Send", 0x40, 3, 300_000_000),
-            (0xFFFFFFFF, "MPI_Send", 0x7F00, 1, 50),
-            (0, "MPI_Finalize", 0x80, 1, 10),
+            (0, "MPI_Send", 0x40, 3, 300_000_000, 3000),
+            (0xFFFFFFFF, "MPI_Send", 0x7F00, 1, 50, 8),
+            (0, "MPI_Irecv", 0xC0, 1, 20, 0),
+            (0, "MPI_Finalize", 0x80, 1, 10, 0),
         ]
         made.append(rank)
     report = report_of(write_recording(tmp_path / "sites.rw", made))
     # THEN both places are there with what all ranks spent
-    first, second, last = report.call_sites
+    first, second, posted, last = report.call_sites
     assert (first.call, first.module, first.offset, first.count) == ("MPI_Send", "/nowhere/app", 0x40, 6)
     assert (first.time_s, first.share) == pytest.approx((0.6, 0.3))
     assert (second.module, second.count) == (None, 2)
+    # AND what they sent; what a receive got says the call that completes it
+    assert (first.bytes, second.bytes, posted.bytes) == (6000, 16, None)
     # AND what is no part of the run has no share of it
     assert (last.call, last.share) == ("MPI_Finalize", None)
-    assert "MPI_Send 300 ms 30.0 % 6 app +0x40" in " ".join(render(report, verbose=True).split())
+    assert "MPI_Send 300 ms 30.0 % 6 6 kB app +0x40" in " ".join(render(report, verbose=True).split())
     page = render_html(report)
     assert 'title="/nowhere/app"><code>app</code>' in page
     assert "<code>MPI_Send</code> <small>+0x40</small>" in page
+    assert "<b>6 kB</b>" in page
+    assert "Bytes are not known of `MPI_Irecv`, as another call completes" in page
+
+
+def test_call_sites_recorded_before_their_bytes_were_counted_are_read(tmp_path):
+    rank = Rank(0, 1, modules=["/nowhere/app"])
+    rank.sites = [(0, "MPI_Send", 0x40, 3, 300, None)]
+    report = report_of(write_recording(tmp_path / "old.rw", [rank]))
+    (site,) = report.call_sites
+    assert (site.offset, site.count, site.bytes) == (0x40, 3, None)
+    assert "Bytes are not known of any place, as this recording was made before" in render_html(report)
 
 
 def test_a_place_is_named_by_function_file_and_line():
-    known = data.CallSite("MPI_Send", "/a/app", 64, "exchange", "exchange", "/src/halo.c", 42, 1, None, None)
+    known = data.CallSite(
+        "MPI_Send", "/a/app", 64, "exchange", "exchange", "/src/halo.c", 42, 1, None, None, None
+    )
     assert place_text(known) == "exchange, /src/halo.c:42"
     assert place_text(known, 40) == "exchange, halo.c:42"
     # AND two calls of a function without lines by where they are
@@ -332,7 +377,7 @@ def test_numbers_and_headings_of_call_sites_are_never_cut(tmp_path, times):
     long = "void solver::Multigrid<solver::Stencil<double, 27>, solver::Jacobi>::exchange_all_halos(int, int)"
     module = "/opt/lib/libsolver_of_a_very_long_name_indeed.so.0"
     rank = Rank(0, 1, modules=["/nowhere/app"])
-    rank.sites = [(0, "MPI_Neighbor_alltoallw_init", 0x40, times, 123_456_789)]
+    rank.sites = [(0, "MPI_Neighbor_alltoallw_init", 0x40, times, 123_456_789, 0)]
     report = report_of(write_recording(tmp_path / "sites.rw", [rank]))
     sites = [
         msgspec.structs.replace(
@@ -351,7 +396,7 @@ def test_numbers_and_headings_of_call_sites_are_never_cut(tmp_path, times):
     for at, row in enumerate(rows):
         for number in ("123 ms", "12.3 %", "1 G" if times > 1 else " 1 ", f"+{0x6912345 + at:#x}"):
             assert number in row
-        assert "halos, l" in row
+        assert "los, l" in row
 
 
 def test_of_a_table_only_the_free_text_is_cut():
@@ -366,11 +411,11 @@ def test_of_a_table_only_the_free_text_is_cut():
 
 def test_a_call_site_that_ends_mpi_has_no_part_of_the_run(tmp_path):
     rank = Rank(0, 1, modules=["/nowhere/app"])
-    rank.sites = [(0, "MPI_Finalize", 0x80, 1, 700_000_000), (0, "MPI_Barrier", 0x40, 1, 300_000_000)]
+    rank.sites = [(0, "MPI_Finalize", 0x80, 1, 700_000_000, 0), (0, "MPI_Barrier", 0x40, 1, 300_000_000, 0)]
     report = report_of(write_recording(tmp_path / "sites.rw", [rank]))
     shares = {site.call: site.share for site in report.call_sites}
     assert shares == {"MPI_Finalize": None, "MPI_Barrier": pytest.approx(0.3)}
-    assert "MPI_Finalize 700 ms - 1" in " ".join(render(report, verbose=True).split())
+    assert "MPI_Finalize 700 ms - 1 -" in " ".join(render(report, verbose=True).split())
 
 
 def test_a_recording_without_call_sites_says_nothing_of_them(record):
@@ -381,7 +426,7 @@ def test_a_recording_without_call_sites_says_nothing_of_them(record):
 
 def test_of_many_call_sites_the_terminal_says_where_the_others_are(tmp_path):
     rank = Rank(0, 1, modules=["/nowhere/app"])
-    rank.sites = [(0, "MPI_Send", 16 * at, 1, 1000 * at) for at in range(1, 31)]
+    rank.sites = [(0, "MPI_Send", 16 * at, 1, 1000 * at, 8) for at in range(1, 31)]
     report = report_of(write_recording(tmp_path / "sites.rw", [rank]))
     assert "22 more are in the HTML report and in `rankwise report --json`" in render(report, verbose=True)
     assert render_html(report).count("<code>MPI_Send</code> <small>+0x") == 30

@@ -7,10 +7,12 @@ import msgspec
 import pytest
 from browser import opened
 from enlarged import enlarged
+from raw_writer import Rank, write_recording
 
 from rankwise.cli import main
 from rankwise.compare.comparison import Circumstance, compare
 from rankwise.compare.scaling import Scaling, ScalingRow
+from rankwise.compare.words import without_cores
 from rankwise.findings.efficiency import Efficiency
 from rankwise.recording import Recording
 from rankwise.report.build import build
@@ -108,6 +110,18 @@ def test_the_scaling_page_says_what_falls(runs):
     assert "<td>32</td><td>0.41</td><td>0.90</td><td>0.50</td><td>0.90</td><td>1.00</td>" in text
 
 
+def test_where_ranks_waited_for_a_core_a_series_says_that_it_is_not_the_programs(runs):
+    assert without_cores(SERIES) is None
+    rows = [
+        msgspec.structs.replace(each, core_wait_share=share)
+        for each, share in zip(SERIES.rows, (0.0, 0.2, 0.6), strict=True)
+    ]
+    crowded = msgspec.structs.replace(SERIES, rows=rows)
+    page = " ".join(render_scaling(crowded, runs).split())
+    assert "Waiting for a core takes 20 % with 16 ranks, 60 % with 32 ranks, of the ranks" in page
+    assert "<td>60.0 %</td>" in page and "<td>0.0 %</td>" in page
+
+
 def test_without_an_ideal_time_communication_is_drawn(runs):
     rows = [msgspec.structs.replace(each, serialisation=None, transfer=None) for each in SERIES.rows]
     text = render_scaling(msgspec.structs.replace(SERIES, rows=rows), runs)
@@ -169,6 +183,53 @@ def test_the_comparison_in_a_browser(sides, tmp_path, width):
         assert "before" in page.locator("#map-picture").inner_text()
         assert page.locator("#map-picture .core.used").count() >= 16
         assert (shown.problems, shown.requests) == ([], [])
+
+
+@pytest.mark.parametrize("width", [1200, 500])
+def test_the_matrices_of_two_runs_are_compared_pair_by_pair(tmp_path, width):
+    # GIVEN runs in which rank 0 sends more to 1 than before, and nothing to 2 any more
+    made = []
+    for name, sent in (("a.rw", {1: 2, 2: 5}), ("b.rw", {1: 3})):
+        ranks = [Rank(me, 3) for me in range(3)]
+        for peer, count in sent.items():
+            ranks[0].send(peer, 1000, times=count)
+        made.append(Recording.open(write_recording(tmp_path / name, ranks)))
+    text = render_comparison(compare(made[:1], made[1:]), *map(build, made))
+    with opened(text, tmp_path, width, color_scheme="light") as shown:
+        page = drawn(shown)
+        canvas = page.locator("#compared-picture canvas")
+        canvas.scroll_into_view_if_needed()
+        box = canvas.bounding_box()
+        cell = min(box["width"] - 50, 660) / 3
+
+        def said(column):
+            canvas.hover(position={"x": 46 + cell * (column + 0.5), "y": 22 + cell / 2})
+            return page.locator(TIP).inner_text()
+
+        def colour(column):
+            place = [46 + cell * (column + 0.5), 22 + cell / 2]
+            return canvas.evaluate(
+                "(canvas, [x, y]) => [...canvas.getContext('2d').getImageData(x * canvas.width / canvas.clientWidth, "
+                "y * canvas.width / canvas.clientWidth, 1, 1).data].slice(0, 3)",
+                place,
+            )
+
+        # THEN each pair tells both, and the difference is orange where there is more, blue where there is less
+        assert said(1) == "rank 0 to rank 1: before 2 kB, 2 messages; after 3 kB, 3 messages"
+        assert said(2) == "rank 0 to rank 2: before 5 kB, 5 messages; after 0 B, 0 messages"
+        assert (shown.problems, shown.requests) == ([], [])  # reading pixels is complained of
+        (more_red, _, more_blue), (less_red, _, less_blue) = colour(1), colour(2)
+        assert more_red > more_blue and less_blue > less_red
+        # AND a switch shows one side alone
+        page.get_by_role("tab", name="after", exact=True).click()
+        assert len(set(colour(2))) > 1 and colour(2) == colour(0)
+
+
+def test_runs_on_different_numbers_of_ranks_have_no_matrix_in_common(report):
+    few, many = (enlarged(report, ranks) for ranks in (16, 32))
+    recording = Recording.open(report.recording)
+    text = render_comparison(compare([recording], [recording]), few, many)
+    assert 'id="compared-picture"' not in text and "The runs are on different numbers of ranks" in text
 
 
 def test_intervals_of_several_runs_are_told(record):

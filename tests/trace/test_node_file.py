@@ -57,7 +57,7 @@ CLOSED_BIT = (35, 7)  # of a run's header
 @pytest.mark.parametrize("run", range(9))
 def test_a_bit_that_is_not_as_it_was_written_is_found_wherever_a_run_has_it(tmp_path, run):
     # GIVEN a file of nine kinds of runs that were closed
-    rank = Rank(0, 1, modules=["/bin/app"], sites=[(0, "MPI_Send", 64, 3, 100)])
+    rank = Rank(0, 1, modules=["/bin/app"], sites=[(0, "MPI_Send", 64, 3, 100, 24)])
     rank.send(0, 100)
     rank.collective("MPI_Barrier", 0)
     rank.event("MPI_Send", 7, 5, u(0) + z(0) + z(0) + u(100))

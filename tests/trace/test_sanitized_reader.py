@@ -35,7 +35,7 @@ def test_no_damage_makes_the_reader_touch_what_is_not_its_own(tmp_path):
             rank.event("MPI_Send", i, 5, u(0) + z(1 - me) + z(0) + u(100))
             rank.event("MPI_Waitall", i, 5, u(2) + u(1) + u(1) + z(0) + z(0) + u(8) + u(2) + u(0))
         file.add(rank, events_a_run=7)
-    coded = Rank(0, 1, coding=(6, 4), modules=["/bin/app"], sites=[(0, "MPI_Send", 64, 3, 100)])
+    coded = Rank(0, 1, coding=(6, 4), modules=["/bin/app"], sites=[(0, "MPI_Send", 64, 3, 100, 24)])
     coded.trace.append(gaps_example())
     file.add(coded)
     good = file.bytes()

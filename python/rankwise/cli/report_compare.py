@@ -208,6 +208,8 @@ def _wrapped(lines: object) -> list[str]:
 
 
 def _scaling_lines(found: Scaling) -> list[str]:
+    from rankwise.compare import words
+
     work = "the same work for all ranks together" if found.kind == "strong" else "the same work for each rank"
     lines = [f"{found.kind} scaling: {work}"]
     if found.assumed:
@@ -228,6 +230,8 @@ def _scaling_lines(found: Scaling) -> list[str]:
             f"  {row.ranks:>5}{seconds_text(row.time_s):>10}{row.speed_up:>10.2f}{row.global_efficiency:>9.2f}"
             f"{row.parallel:>10.2f}{row.load_balance:>9.2f}{row.communication:>10.2f}{row.computation_scaling:>8.2f}"
         )
+    if crowded := words.without_cores(found):
+        lines += ["", *_wrapped([crowded])]
     if found.why_no_counters:
         lines += ["", *_wrapped([f"no scaling of instructions, IPC and frequency: {found.why_no_counters}"])]
         return lines

@@ -47,6 +47,7 @@ class ScalingRow(msgspec.Struct, frozen=True):
         communication: Likewise.
         serialisation: Likewise; `null` where the ideal time is not known.
         transfer: Likewise.
+        core_wait_share: Share of the ranks' time in which they waited for a core; `null` if it was not sampled in all.
         computation_scaling: 1 for the reference.
         instruction_scaling: `null` where `Scaling.why_no_counters` says why.
         ipc_scaling: Likewise.
@@ -67,6 +68,7 @@ class ScalingRow(msgspec.Struct, frozen=True):
     frequency_scaling: float | None
     serialisation: float | None = None
     transfer: float | None = None
+    core_wait_share: float | None = None
 
 
 class Scaling(msgspec.Struct, frozen=True):
@@ -151,9 +153,15 @@ def scaling(recordings: Sequence[Recording], kind: Kind | None = None) -> Scalin
                 frequency_scaling=frequency,
                 serialisation=each.serialisation,
                 transfer=each.transfer,
+                core_wait_share=_core_wait_share(run),
             )
         )
     return Scaling(SCHEMA, rankwise.__version__, chosen, kind is None, why, rows, no_efficiencies)
+
+
+def _core_wait_share(run: Recording) -> float | None:
+    waited, time_s = run.ranks["runqueue_wait_s"], float(run.ranks["time_s"].sum())
+    return None if waited.null_count() or not time_s else min(float(waited.sum()) / time_s, 1.0)
 
 
 def _counters(runs: Sequence[Recording]) -> tuple[tuple[np.ndarray, np.ndarray] | None, str | None]:

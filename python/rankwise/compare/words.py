@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 from rankwise.compare.comparison import Comparison, Difference
-from rankwise.quantities import bytes_text, count_text, seconds_text
+from rankwise.compare.scaling import Scaling
+from rankwise.findings.evidence import LEAST_SHARE
+from rankwise.quantities import bytes_text, count_text, counted, seconds_text
 
 _LEAST_CHANGE = 0.02
 _LEAST_TIME = 0.005
@@ -80,3 +82,17 @@ def _is_shown(each: Difference, least_s: float) -> bool:
     if each.unit == "share":
         return abs(each.after - each.before) >= _LEAST_CHANGE
     return each.ratio is None or abs(each.ratio - 1) >= _LEAST_CHANGE
+
+
+def without_cores(found: Scaling) -> str | None:
+    """A sentence without a full stop where ranks waited for a core in some runs: these do not scale as they would."""
+    rows = [
+        row for row in found.rows if row.core_wait_share is not None and row.core_wait_share >= LEAST_SHARE
+    ]
+    if not rows:
+        return None
+    shares = [f"{100 * (row.core_wait_share or 0):.0f} % with {counted(row.ranks, 'rank')}" for row in rows]
+    return (
+        f"waiting for a core takes {', '.join(shares)}, of the ranks' time: there were more ranks than cores, or other "
+        "programs ran there. So this is not how the program scales with a core for each rank"
+    )

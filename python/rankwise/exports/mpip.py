@@ -43,7 +43,7 @@ def write(recording: Recording, path: Path) -> None:
         *_section("MPI Time (seconds)", _times(ranks, app_s, mpi_s)),
         *_section(f"Callsites: {len(sites)}", _places(sites)),
         *_section(f"Aggregate Time (top {_TOP}, descending, milliseconds)", _aggregate(timed, app_s, mpi_s)),
-        *_section(f"Aggregate Sent Message Size (top {_TOP}, descending, bytes)", _sent(calls, sites)),
+        *_section(f"Aggregate Sent Message Size (top {_TOP}, descending, bytes)", _sent(calls, timed)),
         *_section(f"Callsite Time statistics (all, milliseconds): {len(timed)}", _by_rank(timed, ranks)),
     ]
     whole_files.write(
@@ -131,16 +131,26 @@ def _aggregate(timed: pl.DataFrame, app_s: float, mpi_s: float) -> Iterator[str]
         yield f"{_short(call):<20} {site:>4} {time_s * 1e3:>10.4g} {shares} {count:>10} {cov or 0:>6.2f}"
 
 
-def _sent(calls: pl.DataFrame, sites: pl.DataFrame) -> Iterator[str]:
-    """By function: how many bytes a place has sent is not recorded, but of functions with one place."""
+def _sent(calls: pl.DataFrame, timed: pl.DataFrame) -> Iterator[str]:
+    """By place; by function where the bytes of its places are not known, with the place if there is one only."""
     yield "Call                 Site      Count      Total       Avrg  Sent%"
-    sent = calls.filter(pl.col("class").str.contains(_SENDING) & (pl.col("bytes") > 0))
-    summed = sent.group_by("call").agg(pl.col("count", "bytes").sum())
-    site_of = dict(sites.group_by("call").agg(pl.col("site").unique()).iter_rows())
-    whole = int(summed["bytes"].sum())
-    for call, count, size in summed.sort("bytes", "call", descending=[True, False]).head(_TOP).iter_rows():
-        known = site_of.get(call, [])
-        site = known[0] if len(known) == 1 else "-"
+    sending = (
+        calls.filter(pl.col("class").str.contains(_SENDING))
+        .group_by("call")
+        .agg(pl.col("count", "bytes").sum())
+    )
+    rows: list[tuple[str, int | str, int, int]] = []
+    for call, count, size in sending.iter_rows():
+        places = timed.filter(pl.col("call") == call)
+        numbers = places["site"].unique()
+        if len(numbers) == 1 or places["bytes"].null_count():
+            rows.append((call, numbers.item() if len(numbers) == 1 else "-", count, size))
+        else:
+            summed = places.group_by("site").agg(pl.col("count", "bytes").sum())
+            rows += [(call, *row) for row in summed.iter_rows()]
+    whole = sum(size for *_, size in rows)
+    largest = sorted((row for row in rows if row[-1]), key=lambda row: (-row[-1], row[0], str(row[1])))
+    for call, site, count, size in largest[:_TOP]:
         share = _percent(size, whole)
         yield f"{_short(call):<20} {site:>4} {count:>10} {size:>10.4g} {size / count:>10.4g} {share:>6.2f}"
 

@@ -25,7 +25,7 @@ TABLES = (
 )
 
 # Raised when the tables change, so that those of an older version are written again.
-TABLES_VERSION = 15
+TABLES_VERSION = 16
 
 
 @dataclass

@@ -35,7 +35,7 @@ CHUNK_COMMS = 4
 CHUNK_TRACE = 5
 CHUNK_DEAD = 6
 CHUNK_HISTOGRAMS = 7
-CHUNK_SITES = 8
+CHUNK_SITES_WITHOUT_BYTES = 8
 CHUNK_MODULES = 9
 CHUNK_SAMPLES = 10
 CHUNK_NOTES = 11
@@ -43,7 +43,8 @@ CHUNK_NODE_SAMPLES = 12
 CHUNK_NODE_NOTES = 13
 CHUNK_NETWORK = 14
 CHUNK_TRANSPORTS = 15
-CHUNK_KINDS = 16
+CHUNK_SITES = 16
+CHUNK_KINDS = 17
 CHUNK_HEADER = np.dtype(
     [
         ("magic", "<u4"),
@@ -155,9 +156,21 @@ SITE_ENTRY = np.dtype(
         ("offset", "<u8"),
         ("count", "<u8"),
         ("ticks", "<u8"),
+        ("bytes", "<u8"),
+    ]
+)
+SITE_ENTRY_WITHOUT_BYTES = np.dtype(
+    [
+        ("module", "<u4"),
+        ("call", "<u2"),
+        ("reserved", "<u2"),
+        ("offset", "<u8"),
+        ("count", "<u8"),
+        ("ticks", "<u8"),
     ]
 )
 MODULE_UNKNOWN = 0xFFFFFFFF
+SITE_BYTES_UNKNOWN = 0xFFFFFFFFFFFFFFFF
 MODULE = np.dtype(
     [
         ("path_bytes", "<u4"),

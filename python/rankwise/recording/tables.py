@@ -21,6 +21,7 @@ from rankwise.recording.layouts import (
     PEER_UNKNOWN,
     ROLE_OWN,
     ROLE_PEER,
+    SITE_BYTES_UNKNOWN,
     TICK_BINS,
     TRANSPORT_SOCKETS,
     TRANSPORTS,
@@ -44,6 +45,9 @@ _NETWORK_SCHEMA = {
     "unsized": pl.Int64,
 }
 RECEIVED_KEY = ["source", "destination", "call", "bytes_over", "bytes_up_to"]
+
+# Of calls of these classes another call, which completes or starts what they began, says how many bytes there are.
+_BYTES_COME_LATER = ("irecv", "isendrecv", "send_init", "recv_init", "collective_init", "partitioned")
 
 # Their empty blocks are not sent, and a rank's block for itself is copied; neighbourhood collectives do send both.
 _SENDS_BLOCKS = np.isin(CALL_COLLECTIVES, ["gatherv", "scatterv", "alltoallv", "alltoallw"])
@@ -222,13 +226,27 @@ def call_sites(job: Job) -> pl.DataFrame:
             "offset": entries["offset"].astype(np.uint64).view(np.int64),
             "count": entries["count"].astype(np.int64),
             "time_s": _if_timed(job.threads, owner, entries["ticks"] * seconds),
+            "bytes": pl.Series(entries["bytes"].view(np.int64)).scatter(
+                np.flatnonzero(_without_bytes(entries)), None
+            ),
         }
     )
-    summed = frame.group_by("rank", "call", "module", "offset").agg(pl.col("count").sum(), _SUM_OF_TIMES)
+    summed = frame.group_by("rank", "call", "module", "offset").agg(
+        pl.col("count").sum(),
+        _SUM_OF_TIMES,
+        pl.when(pl.col("bytes").null_count() == 0).then(pl.col("bytes").sum()).alias("bytes"),
+    )
     places = resolve(summed.select("module", "offset").unique())
     return summed.join(places, on=["module", "offset"], how="left", nulls_equal=True).sort(
         "rank", "call", "module", "offset"
     )
+
+
+def _without_bytes(entries: np.ndarray) -> np.ndarray:
+    """Call sites whose bytes are not known: not recorded then, or counted while later calls are under way."""
+    later = np.isin(CALL_CLASSES[entries["call"]], _BYTES_COME_LATER)
+    found: np.ndarray = later | (entries["bytes"] == SITE_BYTES_UNKNOWN)
+    return found
 
 
 def _if_timed(threads: list[Thread], owner: np.ndarray, seconds: np.ndarray) -> pl.Series:

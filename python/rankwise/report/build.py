@@ -92,7 +92,7 @@ def build(
         map=node_map(placed + ([best] if best else []), columns, used, recording),
         calls=_calls(recording.calls, time_s, _total(ranks["mpi_s"])),
         call_sites=call_sites(recording, time_s, _OUTSIDE),
-        collectives=collectives(recording, time_s),
+        collectives=collectives(recording, time_s, ranges),
         waiting=waiting(recording, split),
         use=used,
         network=network(recording),

@@ -21,10 +21,14 @@ def call_sites(recording: Recording, time_s: float, outside: Container[str]) -> 
         time_s: Time of all ranks, for the shares.
         outside: Functions that are no part of that, so that their calls have no share.
     """
-    times = pl.col("time_s")
+    times, sizes = pl.col("time_s"), pl.col("bytes")
     summed = (
         recording.call_sites.group_by(_PLACE)
-        .agg(pl.col("count").sum(), pl.when(times.null_count() == 0).then(times.sum()).alias("time_s"))
+        .agg(
+            pl.col("count").sum(),
+            pl.when(times.null_count() == 0).then(times.sum()).alias("time_s"),
+            pl.when(sizes.null_count() == 0).then(sizes.sum()).alias("bytes"),
+        )
         .sort(["time_s", "count", *_PLACE], descending=[True, True, *[False] * len(_PLACE)], nulls_last=True)
     )
     return [

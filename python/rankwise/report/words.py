@@ -12,6 +12,7 @@ from rankwise.quantities import bytes_text, count_text, counted, seconds_text
 from rankwise.report.data import (
     CallSite,
     Collective,
+    CollectiveSize,
     PlacedDistribution,
     ReportData,
     UnsplitCall,
@@ -199,6 +200,16 @@ def not_split_texts(waiting: Waiting, ranks: int) -> list[str]:
     return [f"not told apart: {', '.join(calls[:6])} a rank: {why}" for why, calls in by_reason.items()]
 
 
+def without_bytes(report: ReportData) -> str:
+    """Of which call sites the bytes are not known, and why."""
+    sites = report.call_sites
+    unknown = sorted({site.call for site in sites if site.bytes is None})
+    if len(unknown) == len({site.call for site in sites}):
+        return "any place, as this recording was made before they were counted"
+    few = ", ".join(f"`{call}`" for call in unknown[:3]) + (", ..." if unknown[3:] else "")
+    return f"{few}, as another call completes or starts what these begin"
+
+
 def place_text(site: CallSite, room: int | None = None) -> str:
     """A place in the program: `exchange, halo.c:42`, or the file and the offset where no more is known.
 
@@ -253,7 +264,7 @@ def size_text(size: int) -> str:
     return f"{size} B"
 
 
-def range_text(part: SizeRange) -> str:
+def range_text(part: SizeRange | CollectiveSize) -> str:
     """`0-256 B`, `256 B-4 KiB`, `4-64 KiB`, `over 256 KiB`, `all sizes`."""
     if part.up_to_bytes is None:
         return "all sizes" if part.over_bytes is None else f"over {size_text(part.over_bytes)}"
@@ -320,6 +331,36 @@ def argument_text(collective: Collective) -> str:
     """Sizes of a collective's argument: `8 B`, `8 B to 4.1 kB`."""
     low, high = bytes_text(collective.bytes_min), bytes_text(collective.bytes_max)
     return low if low == high else f"{low} to {high}"
+
+
+def mean_call(calls: Collective | CollectiveSize) -> str:
+    """How long a call took, in the mean."""
+    return "-" if calls.time_s is None else seconds_text(calls.time_s / calls.calls)
+
+
+def collectives_notes(report: ReportData) -> list[str]:
+    """What the algorithms of collectives are told from, in sentences without a full stop."""
+    if not report.collectives:
+        return []
+    notes = [
+        f"the algorithm is what {report.program.mpi} takes by its rules for such ranks and sizes: MPI does not tell "
+        "which one it took"
+    ]
+    for setting, calls in _by_setting(report).items():
+        notes.append(
+            f"`{setting}` was set for the run: the algorithm and the messages of {' and '.join(calls)} are those "
+            "without it"
+        )
+    return notes
+
+
+def _by_setting(report: ReportData) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for each in report.collectives:
+        calls = found.setdefault(each.setting, []) if each.setting else []
+        if each.call not in calls:
+            calls.append(each.call)
+    return found
 
 
 def sizes_text(collective: Collective) -> str:

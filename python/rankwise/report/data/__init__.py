@@ -220,12 +220,33 @@ class Call(msgspec.Struct, frozen=True):
     bytes: int
 
 
+class CollectiveSize(msgspec.Struct, frozen=True):
+    """Calls of one collective operation whose arguments are of one size range (over_bytes, up_to_bytes].
+
+    Attributes:
+        over_bytes: Lower end, exclusive; `null` for the first range, which includes arguments without bytes.
+        up_to_bytes: Upper end, inclusive; `null` for the last range.
+        calls: Calls of all ranks.
+        bytes: Their arguments.
+        time_s: Time of all ranks inside them; `null` if calls were only counted.
+        share: Of the time of all ranks; `null` likewise.
+    """
+
+    over_bytes: int | None
+    up_to_bytes: int | None
+    calls: int
+    bytes: int
+    time_s: float | None
+    share: float | None
+
+
 class Collective(msgspec.Struct, frozen=True):
     """One collective operation with one algorithm.
 
     Attributes:
         call: MPI function.
-        algorithm: What its messages follow; `null` if it was not expanded into messages.
+        algorithm: What its messages follow, by the rules of the MPI library; `null` if it was not expanded into
+            messages.
         calls: Calls of all ranks.
         ranks_min: Size of the smallest communicator.
         ranks_max: Size of the largest communicator.
@@ -235,6 +256,9 @@ class Collective(msgspec.Struct, frozen=True):
         share: Of the time of all ranks; `null` likewise.
         messages: Messages of this call and algorithm.
         bytes: Their bytes.
+        sizes: The same calls by the size of their arguments, in the ranges of the message distribution that occur.
+        setting: What asked the library for an algorithm of its own, as `NAME=value`, which `algorithm` does not follow;
+            `null` where nothing did.
     """
 
     call: str
@@ -248,6 +272,8 @@ class Collective(msgspec.Struct, frozen=True):
     share: float | None
     messages: int
     bytes: int
+    sizes: list[CollectiveSize]
+    setting: str | None
 
 
 class CallSite(msgspec.Struct, frozen=True):
@@ -263,7 +289,9 @@ class CallSite(msgspec.Struct, frozen=True):
         line: Its line; `null` likewise.
         count: Calls of all ranks.
         time_s: Time of all ranks inside them; `null` if calls were only counted.
-        share: Of the time of all ranks; `null` likewise, and for MPI_Init, MPI_Finalize and their like.
+        bytes: Sent by them; received, for receives. `null` where another call completes or starts what they began (the
+            function's bytes are in `calls`), and in recordings that were made before the bytes of places were counted.
+        share: Of the time of all ranks; `null` without times, and for MPI_Init, MPI_Finalize and their like.
     """
 
     call: str
@@ -275,6 +303,7 @@ class CallSite(msgspec.Struct, frozen=True):
     line: int | None
     count: int
     time_s: float | None
+    bytes: int | None
     share: float | None
 
 

@@ -7,6 +7,7 @@ import base64
 import json
 import re
 import zlib
+from collections.abc import Sequence
 from importlib.resources import files
 from typing import Any, cast
 
@@ -159,18 +160,18 @@ def drawn_from(report: ReportData) -> dict[str, Any]:
         }
     )
     matrix, waits, parts = content["matrix"], content["pair_waits"], content["parts"]
-    matrix["cells"] = _distances(matrix.pop("source"), matrix.pop("destination"), matrix["groups"])
+    matrix["cells"] = distances(matrix.pop("source"), matrix.pop("destination"), matrix["groups"])
     for part in parts:
-        part["pairs"] = _distances([0] * len(part["pairs"]), part["pairs"], 1)
-        part["time_s"] = part["time_s"] and _rounded(part["time_s"])
+        part["pairs"] = distances([0] * len(part["pairs"]), part["pairs"], 1)
+        part["time_s"] = part["time_s"] and rounded(part["time_s"])
     if waits is not None:
         waits["groups"] = -(-report.program.world_size // waits["ranks_per_group"])
-        waits["cells"] = _distances(waits.pop("waiting"), waits.pop("late"), waits["groups"])
-        waits["waited_s"] = _rounded(waits["waited_s"])
-        waits["calls"] = [int(each) for each in _rounded(waits["calls"])]
+        waits["cells"] = distances(waits.pop("waiting"), waits.pop("late"), waits["groups"])
+        waits["waited_s"] = rounded(waits["waited_s"])
+        waits["calls"] = [int(each) for each in rounded(waits["calls"])]
     for columns in (matrix, *parts, *(placed["links"] for placed in content["map"]["placed"])):
         for name in ("messages", "bytes"):
-            columns[name] = [int(each) for each in _rounded(columns[name])]
+            columns[name] = [int(each) for each in rounded(columns[name])]
     return cast(dict[str, Any], short(content))
 
 
@@ -179,13 +180,15 @@ def coded(content: object) -> Markup:
     return Markup(base64.b64encode(zlib.compress(json.dumps(content).encode(), 9)).decode())
 
 
-def _distances(rows: list[int], columns: list[int], groups: int) -> list[int]:
+def distances(rows: list[int], columns: list[int], groups: int) -> list[int]:
+    """Of pairs, which ascend, how far each is from the one before."""
     cells = np.array(rows, np.int64) * groups + np.array(columns, np.int64)
     found: list[int] = np.diff(cells, prepend=0).tolist()
     return found
 
 
-def _rounded(values: list[float]) -> list[float]:
+def rounded(values: Sequence[float]) -> list[float]:
+    """The same with the three digits that are shown."""
     return [float(f"{value:.3g}") for value in values]
 
 

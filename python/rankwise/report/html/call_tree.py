@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from rankwise.quantities import count_text, seconds_text
+from rankwise.quantities import bytes_text, count_text, seconds_text
 from rankwise.report.data import CallSite, ReportData
 from rankwise.report.words import percent
 
@@ -23,6 +23,7 @@ class Branch:
         share: Of the run, as text.
         part: Of the tree's time, from 0 to 1; of its calls where these were only counted.
         calls: How many, as text.
+        bytes: Of those whose bytes are known, as text; a dash where there are none, or none is known.
         inside: What it is made of, the longest first.
     """
 
@@ -32,6 +33,7 @@ class Branch:
     share: str
     part: float
     calls: str
+    bytes: str
     inside: list[Branch] = field(default_factory=list)
 
 
@@ -59,6 +61,7 @@ def call_tree(report: ReportData, most: int) -> list[Branch]:
             percent(sum(shares) if shares else None),
             weight(some) / whole,
             count_text(sum(site.count for site in some)),
+            bytes_text(sum(site.bytes or 0 for site in some)) if any(site.bytes for site in some) else "-",
             inside,
         )
 

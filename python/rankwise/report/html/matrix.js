@@ -5,9 +5,14 @@ const SHADES = Array.from({ length: 256 }, (_, at) => {
     return from.map((each, channel) => Math.round(each + (to[channel] - each) * (place - low)))
 })
 
+// Of differences: what there is more of in orange, what there is less of in blue.
+const between = (from, to) => Array.from({ length: 256 }, (_, at) => from.map((each, channel) => Math.round(each + (to[channel] - each) * at / 255)))
+const differences = () => isDark() ? [between([84, 66, 34], [255, 178, 64]), between([34, 66, 92], [102, 194, 255])]
+    : [between([250, 227, 196], [176, 84, 0]), between([205, 227, 243], [0, 82, 142])]
+
 // A square of pairs: colour is the logarithm of the value. A pixel of several pairs has the colour of the most.
 // `view` gives what is drawn for what is chosen of the switches: `rows`, `columns` and `values` of the pairs, their `text`,
-// `tip` of a pair, `name` of a row, `lines` before which rows, and a `note`.
+// `tip` of a pair, `name` of a row, `lines` before which rows, a `note`, and whether they are differences: `signed`.
 function matrix(holder, size, { label, view, switches = [], widest = 660 }) {
     const chosen = switches.map(() => 0), note = element("p", { class: "soft" }), panel = element("div")
     let shown, cells, drawn = null, from = [0, 0], side = size
@@ -23,22 +28,25 @@ function matrix(holder, size, { label, view, switches = [], widest = 660 }) {
     }
     const paint = (context, width) => {
         const room = Math.floor(edge(width)), cell = room / side, ink = context.fillStyle
-        const { rows, columns, values, text, name, lines = [] } = shown
-        const known = values.filter(each => each > 0)
+        const { rows, columns, values, text, name, signed, lines = [] } = shown
+        const known = values.filter(each => each).map(Math.abs)
         const low = Math.log(known.length ? known.reduce((a, b) => Math.min(a, b)) : 1), high = Math.log(most(known) || 1)
-        const shade = value => high > low ? Math.round(255 * (Math.log(value) - low) / (high - low)) : 255
+        const shade = value => high > low ? Math.round(255 * (Math.log(Math.abs(value)) - low) / (high - low)) : 255
+        const [up, down] = signed ? differences() : [SHADES, []]
         const ratio = context.getTransform().a, pixels = Math.round(room * ratio)
         const image = context.createImageData(pixels, pixels), best = new Int16Array(pixels * pixels).fill(-1)
         const wide = Math.max(pixels / side, 1)
         for (let at = 0; at < values.length; at += 1) {
             const y = (rows[at] - from[0]) * pixels / side, x = (columns[at] - from[1]) * pixels / side
             if (!values[at] || y + wide <= 0 || x + wide <= 0 || y >= pixels || x >= pixels) continue
-            const colour = shade(values[at])
+            // Twice the shade, and one more for less: of several the strongest.
+            const colour = 2 * shade(values[at]) + (values[at] < 0)
             for (let row = Math.max(Math.floor(y), 0); row < Math.min(Math.ceil(y + wide), pixels); row += 1)
                 for (let place = Math.max(Math.floor(x), 0); place < Math.min(Math.ceil(x + wide), pixels); place += 1)
                     if (colour > best[row * pixels + place]) best[row * pixels + place] = colour
         }
-        const words = [isDark() ? [34, 41, 47] : [238, 241, 243], ...SHADES].map(([red, green, blue]) => (255 << 24 | blue << 16 | green << 8 | red) >>> 0)
+        const shades = up.flatMap((each, at) => [each, down[at] ?? each])
+        const words = [isDark() ? [34, 41, 47] : [238, 241, 243], ...shades].map(([red, green, blue]) => (255 << 24 | blue << 16 | green << 8 | red) >>> 0)
         const raster = new Uint32Array(image.data.buffer)
         for (let at = 0; at < best.length; at += 1) raster[at] = words[best[at] + 1]
         context.putImageData(image, left * ratio, top * ratio)
@@ -62,16 +70,18 @@ function matrix(holder, size, { label, view, switches = [], widest = 660 }) {
                     : (context.moveTo(left, top + place), context.lineTo(left + room, top + place))
                 context.stroke()
             }
-        const scale = high > low ? Math.min(room - 140, 200) : -76
+        const ranges = signed || high > low, scale = ranges ? Math.min(room - 140, 200) : -76
         for (let at = 0; at < scale && known.length; at += 1) {
-            context.fillStyle = `rgb(${SHADES[Math.round(255 * at / scale)]})`
+            const place = Math.round(255 * at / scale)
+            const ends = signed && (place < 128 ? down[255 - 2 * place] : up[2 * place - 255])
+            context.fillStyle = `rgb(${signed ? ends : up[place]})`
             context.fillRect(left + 70 + at, top + room + 14, 1.5, 10)
         }
         context.fillStyle = ink
         context.textAlign = "right"
-        context.fillText(known.length && high > low ? text(Math.exp(low)) : "", left + 64, top + room + 20)
+        context.fillText(!known.length || !ranges ? "" : signed ? `-${text(Math.exp(high))}` : text(Math.exp(low)), left + 64, top + room + 20)
         context.textAlign = "left"
-        context.fillText(known.length ? `${high > low ? "" : "each "}${text(Math.exp(high))}` : "nothing", left + 76 + scale, top + room + 20)
+        context.fillText(known.length ? `${ranges ? "" : "each "}${signed ? "+" : ""}${text(Math.exp(high))}` : "nothing", left + 76 + scale, top + room + 20)
     }
     const pair = (x, y, width) => {
         const cell = edge(width) / side

@@ -19,6 +19,7 @@ from rankwise.report.data import ReportData
 from rankwise.report.html import coded, environment, script, short, stack, style
 from rankwise.report.html.look import BLUE, GREEN, ORANGE, PINK, SKY
 from rankwise.report.html.several import curves
+from rankwise.report.html.several.matrices import matrices, seats
 
 # Of the maps of a page together: more make a page of several MB.
 _MOST_LINKS = 30_000
@@ -57,11 +58,14 @@ def render_comparison(found: Comparison, before: ReportData, after: ReportData) 
     groups: dict[str, list[Difference]] = {}
     for each in found.differences[:_MOST_ROWS]:
         groups.setdefault(each.of, []).append(each)
+    compared = matrices(before, after)
     return _render(
         "several/comparison.html.jinja",
         list(sides.values()),
         list(sides),
-        _FIRST | {"fix": "What changed", "all": "All numbers"},
+        _FIRST | {"fix": "What changed", "matrix": "Matrix", "all": "All numbers"},
+        {"compared": compared, "ranks": seats(before, after)} if compared else {},
+        compared=compared,
         found=found,
         sides=sides,
         diff=compare_words,
@@ -90,10 +94,12 @@ def render_scaling(found: Scaling, runs: Sequence[ReportData]) -> str:
         "several/scaling.html.jinja",
         runs,
         names,
-        dict(_FIRST),
+        _FIRST,
+        {},
         found=found,
         last=runs[-1],
         sentences=_sentences(found),
+        crowded=compare_words.without_cores(found),
         columns=[] if found.no_efficiencies else columns,
         speed_up=curves.speed_up(ranks, [row.speed_up for row in found.rows], BLUE),
         efficiencies=None if found.no_efficiencies else curves.efficiencies(ranks, columns),
@@ -102,10 +108,16 @@ def render_scaling(found: Scaling, runs: Sequence[ReportData]) -> str:
 
 
 def _render(
-    template: str, runs: Sequence[ReportData], names: Sequence[str], contents: Mapping[str, str], **given: Any
+    template: str,
+    runs: Sequence[ReportData],
+    names: Sequence[str],
+    contents: Mapping[str, str],
+    drawn: Mapping[str, Any],
+    **given: Any,
 ) -> str:
     drawn_map = _map(runs, names)
-    numbers = {"map": drawn_map, "program": {"world_size": max(each.program.world_size for each in runs)}}
+    program = {"world_size": max(each.program.world_size for each in runs)}
+    numbers = {"map": drawn_map, "program": program, **drawn}
     return (
         environment()
         .get_template(template)
@@ -118,7 +130,7 @@ def _render(
             chart_size=(curves.WIDTH, curves.HEIGHT),
             look={},
             style=style("several/several.css"),
-            script=script(),
+            script=script("several/compared.js"),
             coded=coded(short(numbers)),
         )
     )
