@@ -100,12 +100,18 @@ void QueueReader::look_at(const std::string &interface, Text &text) {
         }
         std::string name = "interrupt " + std::to_string(number) + " on CPU ";
         name += effective.empty() ? allowed : effective;
-        interrupts.push_back(effective.empty() || effective == allowed ? name : name + " of " + allowed);
+        if (!effective.empty() && effective != allowed) {
+            name += " of " + allowed;
+        }
+        interrupts.push_back(std::move(name));
     }
     PuSet to;
     std::map<std::string, std::vector<std::string>> queues; // by where they are steered to
-    for (const auto &queue : entries(place + "/queues")) {
-        if (!queue.starts_with("rx-") || !text.read(place + "/queues/" + queue + "/rps_cpus")) {
+    const auto folder = place + "/queues/";
+    for (const auto &queue : entries(folder)) {
+        auto mask_file = folder;
+        mask_file.append(queue).append("/rps_cpus");
+        if (!queue.starts_with("rx-") || !text.read(mask_file)) {
             continue;
         }
         if (const auto mask = parse_pu_mask(text.view()); mask && mask->any()) {
@@ -115,7 +121,8 @@ void QueueReader::look_at(const std::string &interface, Text &text) {
     }
     std::string steering;
     for (const auto &[units, names] : queues) {
-        steering += (steering.empty() ? "" : "; ") + joined(names) + " handed on to CPU " + units + " (RPS)";
+        steering.append(steering.empty() ? "" : "; ").append(joined(names));
+        steering.append(" handed on to CPU ").append(units).append(" (RPS)");
     }
     if (interrupts.empty() && steering.empty()) {
         return;
