@@ -5,6 +5,7 @@
 #include <charconv>
 #include <dirent.h>
 #include <memory>
+#include <utility>
 
 #include "observe/rank_page.hpp"
 #include "proc/pu_list.hpp"
