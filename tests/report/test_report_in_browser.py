@@ -248,7 +248,7 @@ def test_names_of_the_recording_stay_text(report, tmp_path):
         report,
         program=msgspec.structs.replace(report.program, name=EVIL, hosts=hosts),
         map=msgspec.structs.replace(report.map, placed=placed),
-        call_sites=[CallSite(EVIL, EVIL, 64, EVIL, EVIL, EVIL, 1, 1, 1.0, 0.5)],
+        call_sites=[CallSite(EVIL, EVIL, 64, EVIL, EVIL, EVIL, 1, 1, 1.0, 8, 0.5)],
         notes=[EVIL],
         matrix_parts=msgspec.structs.replace(
             large.matrix_parts,

@@ -19,7 +19,7 @@ from rankwise.machine.placement import Placement
 from rankwise.recording import Recording
 from rankwise.replay.predictor import Predictor
 from rankwise.report.build import build
-from rankwise.report.html import render
+from rankwise.report.html import look, render
 from rankwise.report.html.predicted import bars, largest_losses
 from rankwise.report.placements import Placed
 from rankwise.report.predicted.predict import PLACED, timeline
@@ -187,14 +187,14 @@ def test_the_timeline_in_a_browser(report, tmp_path, width):
             said.append(page.locator(TIP).inner_text())
         assert said[0].startswith("rank 0, ") and said[0].endswith(": computation")
         assert said[1].startswith("rank 1, ") and said[1].endswith(": waiting for other ranks")
-        # AND what is drawn there has the colours that it says: Okabe and Ito's blue and orange
+        # AND what is drawn there has the colours of the legend
         ratio = canvas.evaluate("c => c.width / c.clientWidth")
         column = canvas.evaluate(
             f"c => [...c.getContext('2d').getImageData({72 * ratio}, 0, 1, {36 * ratio}).data]"
         )
         first, second = (int(place * ratio) * 4 for place in (9, 27))
-        assert column[first : first + 4] == [0, 114, 178, 255]
-        assert column[second : second + 4] == [230, 159, 0, 255]
+        assert column[first : first + 4] == [*bytes.fromhex(look.BLUE[1:]), 255]
+        assert column[second : second + 4] == [*bytes.fromhex(look.ORANGE[1:]), 255]
         # AND a faster placement ends earlier on the same axis
         page.locator("#predicted-picture [role=tab]").nth(1).click()
         canvas.hover(position={"x": box["width"] - 8, "y": 9})

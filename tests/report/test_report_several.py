@@ -200,7 +200,7 @@ def test_the_matrices_of_two_runs_are_compared_pair_by_pair(tmp_path, width):
         canvas = page.locator("#compared-picture canvas")
         canvas.scroll_into_view_if_needed()
         box = canvas.bounding_box()
-        cell = min(box["width"] - 50, 660) / 3
+        cell = min(box["width"] - 50, 240) / 3  # of few ranks no larger than needed
 
         def said(column):
             canvas.hover(position={"x": 46 + cell * (column + 0.5), "y": 22 + cell / 2})
