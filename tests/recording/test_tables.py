@@ -324,7 +324,7 @@ def test_cplusplus_functions_are_named_as_their_source_has_them(tmp_path):
     with library.open("rb") as stream:
         symbols = ELFFile(stream).get_section_by_name(".symtab").get_symbol_by_name("_ZN4halo4swapIdEEvPT_")
     rank = Rank(0, 1, modules=[str(library)])
-    rank.sites = [(0, "MPI_Send", symbols[0]["st_value"] + 2, 3, 300)]
+    rank.sites = [(0, "MPI_Send", symbols[0]["st_value"] + 2, 3, 300, 24)]
     rank.send(0, 8, times=3, ns=100)
     recording = Recording.open(write_recording(tmp_path / "sites.rw", [rank]))
     # THEN it has the name of its source, and keeps that of its symbol
