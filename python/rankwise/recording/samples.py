@@ -138,8 +138,13 @@ class Sampled:
             if not len(rows):
                 continue
             # Left out or not is the same for all numbers of a source.
-            later = self.left_out[rows[-1] + 1 :, at[0]] if self.left_out is not None else np.zeros(0, bool)
-            if not later.any() and rows[-1] < len(self.ticks) - 1:
+            after = rows[-1] + 1
+            later = (
+                np.zeros(len(self.ticks) - after, bool)
+                if self.left_out is None
+                else self.left_out[after:, at[0]]
+            )
+            if not later.all():
                 until_s = max(int(self.ticks[rows[-1]]) - start, 0) * seconds_per_tick
                 found.append(Absent(source, f"could not be read after {until_s:.3g} s", _CLOSED))
             elif self.left_out is not None and self.left_out[:, at[0]].mean() > _MOSTLY:
