@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
+import waiting
 from fake_launchers import fake_launcher
 
 from rankwise.record import manifest
@@ -257,14 +258,6 @@ def test_a_launcher_killed_by_a_signal_kills_us_likewise_without_a_core_file(
     assert json.loads((tmp_path / "a.rw" / "recording.json").read_text())["exit_status"] == 128 + number
 
 
-def wait_for(path):
-    for _ in range(600):
-        if path.exists():
-            return
-        time.sleep(0.02)
-    raise AssertionError(f"{path} never appeared")
-
-
 @pytest.mark.parametrize(
     ("number", "status"),
     [(signal.SIGINT, 130), (signal.SIGTERM, 40), (signal.SIGUSR1, 40)],
@@ -276,7 +269,7 @@ def test_a_signal_to_us_alone_reaches_the_program_once(start, tmp_path, script, 
         "for i in $(seq 100); do [ $n -gt 0 ] && break; sleep 0.05; done; sleep 0.6; exit 40"
     )
     process = start("-o", "a.rw", "--", program)
-    wait_for(tmp_path / "ready")
+    assert waiting.until((tmp_path / "ready").exists)
     # WHEN rankwise alone is sent the signal
     process.send_signal(number)
     process.communicate(timeout=60)
@@ -293,7 +286,7 @@ def test_a_signal_to_the_whole_group_is_not_doubled(start, tmp_path, script):
         "trap 'echo x >> got; exit 40' TERM; touch ready; for i in $(seq 100); do sleep 0.05; done"
     )
     process = start("-o", "a.rw", "--", program, start_new_session=True)
-    wait_for(tmp_path / "ready")
+    assert waiting.until((tmp_path / "ready").exists)
     os.killpg(process.pid, signal.SIGTERM)
     process.communicate(timeout=60)
     assert (process.returncode, (tmp_path / "got").read_text()) == (40, "x\n")

