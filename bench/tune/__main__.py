@@ -29,11 +29,10 @@ from tune.experiments import experiments, simulated_nodes
 from tune.faults import Outcome, measure_faults, tune_driver
 from tune.lab_host import LabHost, lab_host
 from tune.others import TOOLS, beside, living
-from tune.results import Results
+from tune.results import COST, EXPERIMENTS, FAULTS, Results, Session, keep, resumed
 from tune.runs import Failed, Host, Run
 
 HERE = Path(__file__).parent
-COST, EXPERIMENTS, FAULTS = "own cost", "experiments", "faults"
 _PARTS = [*(case.name for case in CASES), EXPERIMENTS, COST, FAULTS]
 _REAL_FAULTS, _REAL_FAILURES = 12, 3
 # What comes after the rounds.
@@ -43,6 +42,10 @@ _AFTER_S = 300.0
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options."""
     parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="write the page (Markdown)")
+    parser.add_argument(
+        "--results", type=Path, metavar="FILE",
+        help="keep here what was measured; parts that are there and not measured now go into the page, too",
+    )  # fmt: skip
     parser.add_argument("--rounds", type=int, default=5, help="of all ways to run each case (default: 5)")
     parser.add_argument("--scale", type=float, default=1.0, help="of each run's seconds (default: 1)")
     parser.add_argument(
@@ -76,11 +79,11 @@ def one_round(
     for way in ways:
         try:
             with beside(TOOLS[way.tool] if way.tool else None):
-                run = host.run(case, way, case.seconds * results.scale)
+                run = host.run(case, way, case.seconds * results.now.scale)
             done[way.name] = run
             say(f"  {case.name}: {way.name}: {run.rate():.1f} iterations/s")
         except Failed as error:
-            results.failed[f"{case.name}, {way.name}: {error}"] += 1
+            results.now.fails(f"{case.name}, {way.name}: {error}")
             say(f"  {case.name}: {way.name}: not counted: {error}")
 
 
@@ -102,7 +105,7 @@ def run(args: argparse.Namespace) -> int:
             )
     began = time.monotonic()
     seed = int(time.time()) if args.seed is None else args.seed
-    results, dice = Results(seed, args.scale), random.Random(seed)
+    results, dice = resumed(args.results, Session(seed, args.scale)), random.Random(seed)
     sys.stderr.write(f"seed {seed}\n")
 
     def say(line: str) -> None:
@@ -110,7 +113,9 @@ def run(args: argparse.Namespace) -> int:
         sys.stderr.flush()
 
     def write() -> None:
-        results.took_s = time.monotonic() - began
+        results.now.took_s = time.monotonic() - began
+        if args.results:
+            keep(args.results, results)
         if args.output:
             whole_files.write(args.output, page.text(results).encode())
 
@@ -161,7 +166,9 @@ def _parts(
             break
         say(f"round {number + 1} of {args.rounds}")
         for case in cases:
-            results.rounds.setdefault(case.name, [])
+            if not number:
+                results.begin(case.name)
+                results.rounds[case.name] = []
             with attempted(case.name):
                 if case.messages:
                     with lab_host(directory, mpiexec, directory) as lab:
@@ -172,16 +179,19 @@ def _parts(
         longest = max(longest, time.monotonic() - began)
     if EXPERIMENTS in wanted:
         say("simulated nodes")
+        results.begin(EXPERIMENTS)
         with attempted(EXPERIMENTS):
             results.experiments = experiments()
         yield
     if COST in wanted:
         say("own cost")
+        results.begin(COST)
         with attempted(COST):
             results.own_cost = own_cost.measure(directory, mpiexec, directory)
         yield
     if FAULTS in wanted:
         say("faults")
+        results.begin(FAULTS)
         results.real_faults = real_faults.RealFaults()
         for number in range(min(_REAL_FAULTS, args.faults)):
             if number - results.real_faults.rounds >= _REAL_FAILURES:
@@ -195,7 +205,7 @@ def _parts(
             attempted(FAULTS),
             scratch("tune-faults", "/dev/shm" if Path("/dev/shm").is_dir() else None) as memory,
         ):
-            measure_faults(args.faults, memory, results.seed, results.faults, end)
+            measure_faults(args.faults, memory, results.now.seed, results.faults, end)
         yield
 
 
@@ -209,7 +219,7 @@ def _attempt(
         try:
             yield
         except (Failed, RankwiseError, OSError, subprocess.SubprocessError, AssertionError) as error:
-            results.failed[f"{name}: {error}"] += 1
+            results.now.fails(f"{name}: {error}")
             say(f"{name}: not counted: {error}")
 
     return attempted

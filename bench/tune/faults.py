@@ -17,7 +17,6 @@ import statistics
 import subprocess
 import sys
 import time
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -42,7 +41,9 @@ FAULTS = (
 )
 HOMES = (frozenset({0}), frozenset({1}))
 OUTSIDE = frozenset({0, 1})
-LONGEST_S = 5.0
+# That a mask is back late is said beside; wrong is what stays so. On a starved machine the kernel may take half a
+# minute to end the tuner, which is when the guard begins.
+LONGEST_S = 60.0
 
 
 @dataclass
@@ -59,7 +60,7 @@ class Outcome:
         ended_s: Of the same, from the signal until the kernel had ended the tuner, which needs a core for that.
     """
 
-    rounds: Counter[str] = field(default_factory=Counter)
+    rounds: dict[str, int] = field(default_factory=dict)
     moved: int = 0
     threads: int = 0
     wrong: int = 0
@@ -186,7 +187,7 @@ def _one_round(
     if changed is not None:
         with contextlib.suppress(ProcessLookupError):
             into.outside[frozenset(os.sched_getaffinity(changed)) != OUTSIDE] += 1
-    into.rounds[fault] += 1
+    into.rounds[fault] = into.rounds.get(fault, 0) + 1
     if ended is not None and fault == "tuner killed":
         into.restored_s.append(ended - began)
         into.ended_s.append(killed - began)
@@ -238,7 +239,7 @@ def text(outcome: Outcome) -> str:
     ]
     lines += [
         "",
-        f"In {outcome.moved} of {outcome.rounds.total()} rounds masks were changed when it came. Of "
+        f"In {outcome.moved} of {sum(outcome.rounds.values())} rounds masks were changed when it came. Of "
         f"{outcome.threads} threads "
         f"that lived after the rounds, {outcome.wrong} had a wrong mask.",
     ]

@@ -3,11 +3,9 @@
 
 from __future__ import annotations
 
-import platform
 from collections.abc import Iterator
 from pathlib import Path
 
-import rankwise
 from rankwise.lab.validation.tables import table
 from rankwise.measure.fitting.statistics import confidence_of
 from tune import faults, targets
@@ -19,10 +17,9 @@ _HEAD = """<!-- Written by `python -m tune`; edit bench/tune/page.py instead. --
 # What `rankwise tune` gains and costs
 
 What does a program gain from the tuner, and what does it lose where there is nothing to gain? `python -m tune` (bench/)
-measured this in {minutes:.0f} minutes. Two ranks may change places on two processing units. There were {rounds} rounds.
-In each round every way to run a case comes once, in an order that is shuffled (seed {seed}). A cell is a median, and in
-brackets an interval that contains the true median with a probability of {sure:.0%}. Kernel {kernel}, Rankwise
-{version}.
+measured this. Two ranks may change places on two processing units. There were {rounds} rounds. In each round every
+way to run a case comes once, in an order that is shuffled. A cell is a median, and in brackets an interval that
+contains the true median with a probability of {sure:.0%}.
 """
 _CASE = """Numbers are iterations a second, divided by those of the best static mapping (`{best}`) in the same round.
 *by itself*: the rate under `rankwise tune`, divided by that of the mapping with which it began. A run takes
@@ -45,16 +42,30 @@ _TITLES = [
 def text(results: Results) -> str:
     """The page, of the parts that there are."""
     count = max((len(rounds) for rounds in results.rounds.values()), default=0)
-    head = _HEAD.format(
-        minutes=results.took_s / 60, seed=results.seed, rounds=count, sure=confidence_of(count) if count else 0,
-        kernel=platform.release(), version=rankwise.__version__,
-    )  # fmt: skip
-    parts = [head, *_targets(results), *_surroundings(results)]
+    head = _HEAD.format(rounds=count, sure=confidence_of(count) if count else 0)
+    parts = [head, *_sessions(results), *_targets(results), *_surroundings(results)]
     for case in CASES:
         if results.rounds.get(case.name):
             parts += [*_case(case, results), ""]
     parts += [*_experiments(results), *_cost(results), *_faults(results)]
     return "\n".join(parts).rstrip("\n") + "\n"
+
+
+def _sessions(results: Results) -> Iterator[str]:
+    rows = [
+        [
+            ", ".join(each.parts),
+            each.day,
+            f"{each.took_s / 60:.0f} min",
+            f"{each.seed}",
+            each.version,
+            each.kernel,
+        ]
+        for each in results.sessions
+        if each.parts
+    ]
+    yield from table(["measured", "on", "in", "seed", "Rankwise", "kernel"], rows)
+    yield ""
 
 
 def _targets(results: Results) -> Iterator[str]:
@@ -71,15 +82,16 @@ def _surroundings(results: Results) -> Iterator[str]:
     if nodes < 2:
         yield "This machine has one NUMA node: numad and the kernel's AutoNUMA run, but have nothing to do here."
         yield ""
-    if results.failed:
+    failed = [(why, count) for each in results.sessions for why, count in each.failed.items()]
+    if failed:
         yield "Not counted:"
         yield ""
-        yield from (f"- {why} ({count} times)" for why, count in results.failed.items())
+        yield from (f"- {why} ({count} times)" for why, count in failed)
         yield ""
 
 
 def _case(case: Case, results: Results) -> Iterator[str]:
-    rounds, seconds = results.rounds[case.name], case.seconds * results.scale
+    rounds, seconds = results.rounds[case.name], case.seconds * results.of(case.name).scale
     yield f"## {case.name.capitalize()}"
     yield ""
     yield f"Here {case.what}." + (_LOAD if case.load else "")

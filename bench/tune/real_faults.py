@@ -12,11 +12,12 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tune.faults import LONGEST_S
 from tune.others import living
 from tune.own_cost import start_s
 from tune.runs import Failed, loaded, tuners_of
 
-_APPLIED_S, _RESTORED_S = 15.0, 5.0
+_APPLIED_S = 15.0
 _RANKS = "imbalance"
 
 
@@ -98,7 +99,7 @@ def one_round(
 
 
 def _until_restored(ranks: list[int], before: dict[tuple[int, int], frozenset[int]], began: float) -> float:
-    while time.monotonic() < began + _RESTORED_S:
+    while time.monotonic() < began + LONGEST_S:
         if all(mask == before.get(key, mask) for key, mask in _masks(ranks).items()):
             break
         time.sleep(0.0005)

@@ -3,11 +3,17 @@
 
 from __future__ import annotations
 
-from collections import Counter
+import platform
+import time
 from dataclasses import dataclass, field
+from pathlib import Path
 
+import msgspec
 import numpy as np
 
+import rankwise
+from rankwise import whole_files
+from rankwise.errors import RankwiseError
 from rankwise.measure.fitting.statistics import Median, median
 from tune.cases import Case
 from tune.experiments import Experiment
@@ -16,28 +22,71 @@ from tune.own_cost import OwnCost
 from tune.real_faults import RealFaults
 from tune.runs import Run
 
+COST, EXPERIMENTS, FAULTS = "own cost", "experiments", "faults"
+
+
+@dataclass
+class Session:
+    """One start of the benchmark.
+
+    Attributes:
+        seed: Of the order of ways in a round.
+        scale: Of the seconds of each run.
+        version: Of Rankwise.
+        kernel: Its release.
+        day: On which it began, YYYY-MM-DD.
+        parts: Names of the parts that it measured.
+        failed: Why something was not counted, how often.
+        took_s: How long all of it took.
+    """
+
+    seed: int
+    scale: float
+    version: str = rankwise.__version__
+    kernel: str = field(default_factory=platform.release)
+    day: str = field(default_factory=lambda: time.strftime("%Y-%m-%d"))
+    parts: list[str] = field(default_factory=list)
+    failed: dict[str, int] = field(default_factory=dict)
+    took_s: float = 0
+
+    def fails(self, why: str) -> None:
+        """Count something that is not counted."""
+        self.failed[why] = self.failed.get(why, 0) + 1
+
 
 @dataclass
 class Results:
     """Parts are there when they have ended.
 
     Attributes:
-        seed: Of the order of ways in a round.
-        scale: Of the seconds of each run.
+        sessions: Those that measured a part which was not measured again since; the last one is under way.
         rounds: By case, of each round, by name of the way; what failed is missing.
-        failed: Why, how often.
-        took_s: How long all of it took.
     """
 
-    seed: int
-    scale: float
+    sessions: list[Session]
     rounds: dict[str, list[dict[str, Run]]] = field(default_factory=dict)
-    failed: Counter[str] = field(default_factory=Counter)
     experiments: list[Experiment] = field(default_factory=list)
     own_cost: OwnCost | None = None
     real_faults: RealFaults | None = None
     faults: Outcome | None = None
-    took_s: float = 0
+
+    @property
+    def now(self) -> Session:
+        """The session that is under way."""
+        return self.sessions[-1]
+
+    def of(self, part: str) -> Session:
+        """The session that measured a part."""
+        return next(session for session in reversed(self.sessions) if part in session.parts)
+
+    def begin(self, part: str) -> None:
+        """The session under way measures a part: what an earlier one said of it is forgotten."""
+        for session in self.sessions:
+            if part in session.parts:
+                session.parts.remove(part)
+        self.sessions = [each for each in self.sessions[:-1] if each.parts] + [self.now]
+        self.now.parts.append(part)
+        self.rounds.pop(part, None)
 
 
 def best_and_worst(case: Case, rounds: list[dict[str, Run]]) -> tuple[str, str] | None:
@@ -73,3 +122,26 @@ def cell(values: list[float], text: str = ".3f", unit: str = "") -> str:
 def middle_of(values: list[float]) -> Median:
     """Median and interval of at least one value."""
     return median(np.array(values))
+
+
+def resumed(path: Path | None, session: Session) -> Results:
+    """What earlier sessions left in a file, and a session that begins.
+
+    Raises:
+        RankwiseError: The file is not one of this benchmark.
+    """
+    if path is None or not path.exists():
+        return Results([session])
+    try:
+        results = msgspec.json.decode(path.read_bytes(), type=Results)
+    except (OSError, msgspec.DecodeError) as error:
+        raise RankwiseError(
+            f"{path}: not the results of an earlier benchmark: {error}", "name another file with --results"
+        ) from None
+    results.sessions.append(session)
+    return results
+
+
+def keep(path: Path, results: Results) -> None:
+    """Write the results for the next session."""
+    whole_files.write(path, msgspec.json.encode(results))

@@ -44,7 +44,7 @@ def _of_case(case: Case, results: Results) -> Iterator[Row]:
     if found is None:
         return
     best, worst = found
-    seconds = case.seconds * results.scale
+    seconds = case.seconds * results.of(case.name).scale
     if case.phase_s:
         for name in case.tuned_from:
             way = Way(name, tuned=True).name
@@ -113,9 +113,9 @@ def _of_faults(results: Results) -> Iterator[Row]:
         return
     yield (
         "faults, 1 000 rounds: no thread with a wrong mask",
-        f"{faults.wrong} of {faults.threads} threads in {faults.rounds.total()} rounds",
+        f"{faults.wrong} of {faults.threads} threads in {sum(faults.rounds.values())} rounds",
         ("met" if not faults.wrong else "missed")
-        + (", fewer rounds" if faults.rounds.total() < 1000 else ""),
+        + (", fewer rounds" if sum(faults.rounds.values()) < 1000 else ""),
     )
     if faults.restored_s:
         yield _restored("faults: masks back within 50 ms of SIGKILL", faults.restored_s)
