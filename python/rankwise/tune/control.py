@@ -15,7 +15,7 @@ from rankwise.tune import directories
 from rankwise.tune.document import Status
 
 _LIMIT_S = 5.0
-# Pages go back in steps, and masks after them.
+# For its last step and for putting masks back.
 _END_S = 10.0
 _LOOK_S = 0.02
 _MOST_BYTES = 16 << 20

@@ -16,7 +16,7 @@ from rankwise.tune.installed import TUNER, installed
 
 LOG = "log"
 _START_S = 5.0
-# Moved pages and masks are put back when it ends; its guard does that if it has to be killed.
+# Masks are put back when it ends; its guard does that if it has to be killed. Moved pages stay.
 _END_S = 10.0
 _LOOK_S = 0.005
 _MOST_SAID_BYTES = 1 << 16
