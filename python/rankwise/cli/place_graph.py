@@ -8,6 +8,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from rankwise.errors import RankwiseError
+from rankwise.quantities import count_text
 
 if TYPE_CHECKING:
     from rankwise.cli.terminal import Terminal
@@ -68,7 +69,7 @@ def run(args: argparse.Namespace) -> int:
             graph, hierarchy, seed=args.seed, budget_s=args.budget, never_busier=args.objective in ("time", "network"),
             grid=grid, given=given,
             progress=lambda name, cost, busiest: update(
-                min(99, int(100 * (time.monotonic() - start) / (args.budget or 10))), f"{cost:.6g} ({name})"
+                min(99, int(100 * (time.monotonic() - start) / (args.budget or 10))), f"{_text(cost)} ({name})"
             ),
         )  # fmt: skip
     save_cores(result.placements[-1].core, output)
@@ -86,21 +87,24 @@ def _show(terminal: Terminal, hierarchy: Hierarchy, result: GraphResult) -> None
     for each in result.placements:
         name = f"best: {each.name}" if each is best else each.name
         over = "" if each is best else _more(each.cost, best.cost)
-        rows.append([name, f"{each.cost:.10g}", over, f"{each.busiest:.10g}"])
+        rows.append([name, _text(each.cost), over, _text(each.busiest)])
     terminal.table(["placement", "weight x distance", "", "busiest node"], rows)
     gap = _more(best.cost, result.lower_bound)
     terminal.result(
-        f"\nno placement is below {result.lower_bound:.10g} (docs/internals/search.md): "
+        f"\nno placement is below {_text(result.lower_bound)} (docs/internals/search.md): "
         f"{'the best there is' if best.cost <= result.lower_bound else f'gap {gap}'}"
     )
     known = min(result.placements[:-1], key=lambda each: each.cost)
     if best.busiest > known.busiest:
-        more = f"{best.busiest:.10g} instead of {known.busiest:.10g}"
-        terminal.note(
-            f"the busiest node has {more} with {known.name}; `--objective time` takes no busier one"
-        )
+        more = f"{_text(best.busiest)}, {_more(best.busiest, known.busiest)} on {known.name}"
+        terminal.note(f"the busiest node has {more}; `--objective time` takes no busier one")
     if result.interrupted:
         terminal.note("interrupted: this is the best so far")
+
+
+def _text(weight: float) -> str:
+    """With three digits from a thousand on; distances may make a small one broken."""
+    return f"{weight:.4g}" if weight < 1000 else count_text(round(weight))
 
 
 def _more(value: float, reference: float) -> str:
