@@ -4,11 +4,15 @@
 from __future__ import annotations
 
 import bisect
+import os
 from collections import defaultdict
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import polars as pl
+
+from rankwise import regular_files
+from rankwise.recording.names import readable_names
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,13 +36,11 @@ class Place:
     """Where in the source an address is, as far as the file says.
 
     Attributes:
-        function: As the source has it.
-        symbol: As the file has it: a mangled name in C++.
+        symbol: Of the function, as the file has it: a mangled name in C++.
         file: Source file.
         line: Its line.
     """
 
-    function: str | None = None
     symbol: str | None = None
     file: str | None = None
     line: int | None = None
@@ -54,11 +56,24 @@ def resolve(places: pl.DataFrame) -> pl.DataFrame:
     for module, offset in places.select("module", "offset").iter_rows():
         if module is not None:
             wanted[module].append(offset)
-    rows = []
-    for module, offsets in wanted.items():
-        # The call is before the address it returns to.
-        for offset, place in zip(offsets, find(module, [at - 1 for at in offsets]), strict=True):
-            rows.append((module, offset, place.function, place.symbol, place.file, place.line))
+    # The call is before the address it returns to.
+    found = [
+        (module, offset, place)
+        for module, offsets in wanted.items()
+        for offset, place in zip(offsets, find(module, [at - 1 for at in offsets]), strict=True)
+    ]
+    names = readable_names(place.symbol for _, _, place in found if place.symbol)
+    rows = [
+        (
+            module,
+            offset,
+            place.symbol and names.get(place.symbol, place.symbol),
+            place.symbol,
+            place.file,
+            place.line,
+        )
+        for module, offset, place in found
+    ]
     return pl.DataFrame(rows, schema=SCHEMA, orient="row")
 
 
@@ -67,13 +82,11 @@ def find(module: str, addresses: list[int]) -> list[Place]:
     from elftools.common.exceptions import DWARFError, ELFError
     from elftools.elf.elffile import ELFFile
 
-    from rankwise._core.trace import readable_name
-
     found = [Place()] * len(addresses)
     try:
-        with open(module, "rb") as stream:
+        with os.fdopen(regular_files.open_file(module), "rb") as stream:
             file = ELFFile(stream)
-            found = [Place(symbol and readable_name(symbol), symbol) for symbol in _symbols(file, addresses)]
+            found = [Place(symbol) for symbol in _symbols(file, addresses)]
             if file.has_dwarf_info():
                 lines = _lines(file.get_dwarf_info(), addresses)
                 found = [
