@@ -9,7 +9,7 @@ PEERS ?=
 # How many tests run at once.
 WORKERS ?= 2
 
-.PHONY: accuracy bench-measure bench-place bench-record bench-replay bench-tune demo demo-short docs pictures test test-all transcripts lint clean dev
+.PHONY: accuracy bench-measure bench-place bench-record bench-replay bench-report bench-tune demo demo-short docs pictures test test-all transcripts lint clean dev
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
@@ -56,6 +56,9 @@ bench-measure: $(VENV)/.installed
 
 bench-replay: $(VENV)/.installed
 	$(BIN)/python bench/replay.py
+
+bench-report: $(VENV)/.installed
+	$(BIN)/python bench/report.py
 
 bench-place: $(VENV)/.installed
 	$(BIN)/python bench/place.py

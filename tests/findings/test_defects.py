@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Findings of recordings written by hand, whose defects are known."""
 
+from pathlib import Path
 from types import SimpleNamespace
 
 import polars as pl
@@ -11,10 +12,11 @@ from saved_topology import save_topology
 from traces import recording_of, traced
 
 from rankwise.cli import main
-from rankwise.findings import catalogue
+from rankwise.findings import catalogue, defects
 from rankwise.findings.catalogue import DEFECTS, findings_of
 from rankwise.findings.defects import lost_packets, tcp_retransmits, unbound_migrating
 from rankwise.findings.evidence import NodeSeats
+from rankwise.findings.names import NAMES
 from rankwise.recording import Recording
 from rankwise.recording.layouts import NOTE_ALLOWED, NOTE_COLUMNS
 from rankwise.report.build import build
@@ -334,6 +336,11 @@ def test_ranks_that_are_bound_or_move_seldom_do_not_migrate():
         found.ranks == [0]
         and found.sentence == "rank 0 is not bound to a core and moved often: rank 0 1 k times"
     )
+
+
+def test_each_file_of_defects_is_a_finding_that_is_looked_for():
+    files = {path.stem for path in Path(defects.__file__).parent.glob("*.py")} - {"__init__"}
+    assert sorted(name.replace("-", "_") for name in NAMES) == sorted(files)
 
 
 def test_each_finding_has_a_page_with_all_that_one_must_know(capsys):

@@ -9,12 +9,8 @@ from hypothesis import strategies as st
 from rankwise.machine import topology
 from rankwise.machine.placement import Placement
 from rankwise.machine.topology import Topology
-from rankwise.placement.distribution import (
-    CommMatrix,
-    MessageDistribution,
-    even_distribution,
-    message_distribution,
-)
+from rankwise.placement.distribution import CommMatrix, even_distribution, message_distribution
+from rankwise.placement.distribution_data import MessageDistribution
 from rankwise.placement.simple import allocate
 
 NODE = topology.from_synthetic("package:2 core:2")

@@ -13,7 +13,7 @@ from rankwise.cli import main
 from rankwise.compare.comparison import Circumstance, compare
 from rankwise.compare.scaling import Scaling, ScalingRow
 from rankwise.compare.words import without_cores
-from rankwise.findings.efficiency import Efficiency
+from rankwise.findings.data import Efficiency
 from rankwise.recording import Recording
 from rankwise.report.build import build
 from rankwise.report.html.several import curves, render_comparison, render_scaling

@@ -11,7 +11,7 @@ import msgspec
 import numpy as np
 
 from rankwise.explain.critical_path import CriticalPath
-from rankwise.explain.losses import Loss, LossKind, LossPart
+from rankwise.explain.loss import Loss, LossKind, LossPart
 from rankwise.explain.ties import TieSpread
 from rankwise.explain.unexplained import Unexplained
 from rankwise.replay.plain import PlainPrediction

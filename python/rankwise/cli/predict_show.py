@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from rankwise.cli.predict_document import Outcome
     from rankwise.cli.terminal import Terminal
     from rankwise.explain.critical_path import CriticalPath
-    from rankwise.explain.losses import Loss
+    from rankwise.explain.loss import Loss
     from rankwise.explain.ties import TieSpread
     from rankwise.explain.unexplained import Unexplained
     from rankwise.replay.plain import PlainPrediction

@@ -150,23 +150,25 @@ def _collected(run: RecordingRun) -> list[str]:
         lines += _no_launcher(run)
     lines += contradiction(run, recording.context)
     lines += flaws(recording.context, run.line)
-    if len(lines) < MOST_LINES - 1 and size_bytes <= _QUICK_BYTES:
+    if size_bytes <= _QUICK_BYTES:
         lines += first_finding(recording)
     return lines[: MOST_LINES - 1]
 
 
 def first_finding(recording: Recording) -> list[str]:
-    """What to fix first, in one line; none where nothing was found."""
-    from rankwise.findings.catalogue import findings_of
+    """What to fix first, in one line; none where nothing was found. `rankwise report` finds what was worked out."""
     from rankwise.quantities import seconds_text
+    from rankwise.report.data.kept import report_of
 
-    found, _ = findings_of(recording)
-    if not found:
+    try:
+        report = report_of(recording)
+    except Exception:  # `rankwise report` fails as well, and says why
         return []
-    first, cost = found[0], ""
+    if not report.findings:
+        return []
+    first, cost = report.findings[0], ""
     if first.cost_s is not None:
-        elapsed_s = float(recording.ranks["time_s"].to_numpy().max())
-        cost = f" (about {seconds_text(first.cost_s)} of {seconds_text(elapsed_s)})"
+        cost = f" (about {seconds_text(first.cost_s)} of {seconds_text(report.program.elapsed_s)})"
     return [f"what to fix first: {first.sentence}{cost}"]
 
 

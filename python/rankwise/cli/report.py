@@ -6,6 +6,7 @@ from __future__ import annotations
 import argparse
 import shlex
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -132,9 +133,9 @@ def run(args: argparse.Namespace) -> int:
     from rankwise.cli.kinds import check_kind
     from rankwise.cli.terminal import Terminal, wants_colour
     from rankwise.findings import talp
-    from rankwise.placement.distribution import DEFAULT_RANGES, check_ranges
+    from rankwise.placement.distribution_data import DEFAULT_RANGES, check_ranges
     from rankwise.recording import Recording
-    from rankwise.report import build, data, placements
+    from rankwise.report import data
 
     terminal = Terminal(args)
     if talp.looks_like(Path(args.recording)):
@@ -147,9 +148,7 @@ def run(args: argparse.Namespace) -> int:
     path = _output(args, terminal)
     _check_others(args)
     recording = Recording.open(args.recording, args.job)
-    asked = placements.Asked(args.nodes, args.allocation, args.node, args.core_order, args.placement)
-    others = placements.asked_placements(recording, asked)
-    report = build.build(recording, others, ranges, _on_machine(args, recording), args.ideal_time)
+    report = _report(args, recording, ranges)
     _write_others(args, recording, report, terminal)
     if args.json:
         terminal.json(data.to_dict(report))
@@ -171,6 +170,19 @@ def run(args: argparse.Namespace) -> int:
         if following:
             terminal.next(following)
     return 0
+
+
+def _report(args: argparse.Namespace, recording: Recording, ranges: Sequence[int]) -> ReportData:
+    """What to show; made anew with what is asked for besides the run."""
+    if not any((args.machine, args.nodes, args.allocation, args.node, args.placement)):
+        from rankwise.report.data import kept
+
+        return kept.report_of(recording, ranges, args.ideal_time)
+    from rankwise.report import build, placements
+
+    asked = placements.Asked(args.nodes, args.allocation, args.node, args.core_order, args.placement)
+    others = placements.asked_placements(recording, asked)
+    return build.build(recording, others, ranges, _on_machine(args, recording), args.ideal_time)
 
 
 def _on_machine(args: argparse.Namespace, recording: Recording) -> OnMachine | None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from rankwise.errors import RankwiseError
 
 if TYPE_CHECKING:
-    from rankwise.findings.pattern import Pattern
+    from rankwise.findings.data import Pattern
     from rankwise.workloads import Option
     from rankwise.workloads.generate import Communication
     from rankwise.workloads.program import Collective

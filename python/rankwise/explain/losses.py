@@ -7,10 +7,10 @@ import os
 from collections.abc import Callable, Collection, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from typing import Literal
 
 import msgspec
 
+from rankwise.explain.loss import Loss, LossKind, LossPart
 from rankwise.machine.channels import NETWORK
 from rankwise.machine.estimate import Estimate
 from rankwise.machine.machine import INTERFACE_KINDS, LinkClass, Machine
@@ -20,34 +20,12 @@ from rankwise.replay.predictor import Predictor
 from rankwise.replay.switches import Switches
 
 _FREE = Estimate(0.0, "assumed", source="what if it were free")
-LossKind = Literal["resource", "channel", "communication"]
-LossPart = Literal["latency", "bytes", "overhead", "all"]
 
 _PARTS: dict[LossPart, tuple[str, ...]] = {
     "latency": ("L_s",),
     "bytes": ("G_s_per_byte", "O_s_per_byte"),
     "overhead": ("o_s", "o_receive_s", "g_s"),
 }
-
-
-@dataclass(frozen=True)
-class Loss:
-    """By how much a program would be faster without one thing, all others as they are.
-
-    Losses do not add up: two things that hide each other lose nothing each and something together.
-
-    Attributes:
-        kind: `resource`, `channel` or `communication` (everything but computation and its order).
-        name: Of the resource or the channel; several resources are joined by `+`.
-        part: Of a channel: `latency`, `bytes`, `overhead` or `all`; else `all`.
-        lost_s: Makespan as predicted less the makespan if this were free; below 0 where a faster part makes the
-            whole slower (interfaces that serve messages in another order).
-    """
-
-    kind: LossKind
-    name: str
-    part: LossPart
-    lost_s: float
 
 
 @dataclass(frozen=True)

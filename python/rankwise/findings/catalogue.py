@@ -38,6 +38,7 @@ from rankwise.findings.defects import (
 )
 from rankwise.findings.evidence import Evidence
 from rankwise.findings.finding import Finding, NotLookedFor
+from rankwise.findings.names import NAMES, OF_CORES
 from rankwise.recording import Recording
 
 
@@ -56,40 +57,38 @@ class Defect(Protocol):
         """What of it the recording has; raises RankwiseError where that cannot be told, and why."""
 
 
-# Those of waiting for a core come first: the times that others are told from include it.
-_OF_CORES: tuple[Defect, ...] = (
-    too_many_ranks,
-    shared_core,
+_ALL: tuple[Defect, ...] = (
     bound_otherwise,
-    threads_share_cores,
     busy_cores,
-    cores_changed,
-)
-DEFECTS: tuple[Defect, ...] = (
-    *_OF_CORES,
-    interrupt_core,
-    straggler,
-    load_imbalance,
-    out_of_phase,
-    late_collective,
-    late_receiver,
-    rendezvous,
-    late_sender,
-    serialised,
-    small_messages,
     collective_algorithm,
     collective_dominates,
-    unbound_migrating,
-    pages_elsewhere,
-    order_against_hierarchy,
-    memory_shared,
+    cores_changed,
     far_placement,
-    interface_saturated,
     interface_idle,
-    order_does_not_matter,
-    tcp_retransmits,
+    interface_saturated,
+    interrupt_core,
+    late_collective,
+    late_receiver,
+    late_sender,
+    load_imbalance,
     lost_packets,
+    memory_shared,
+    order_against_hierarchy,
+    order_does_not_matter,
+    out_of_phase,
+    pages_elsewhere,
+    rendezvous,
+    serialised,
+    shared_core,
+    small_messages,
+    straggler,
+    tcp_retransmits,
+    threads_share_cores,
+    too_many_ranks,
+    unbound_migrating,
 )
+_BY_NAME = {defect.NAME: defect for defect in _ALL}
+DEFECTS = tuple(_BY_NAME[name] for name in NAMES)
 
 
 def findings_of(evidence: Evidence | Recording) -> tuple[list[Finding], list[NotLookedFor]]:
@@ -109,11 +108,10 @@ def findings_of(evidence: Evidence | Recording) -> tuple[list[Finding], list[Not
             not_looked_for.append(NotLookedFor(defect.NAME, why))
         except Exception as error:
             not_looked_for.append(NotLookedFor(defect.NAME, f"it failed: {type(error).__name__}: {error}"))
-    of_cores = {defect.NAME for defect in _OF_CORES}
 
     def rank(each: Finding) -> tuple[bool, bool, float]:
         # Where its cost is not known, waiting for a core may be what is behind the others; not so in a lab.
-        first = each.cost_s is None and each.name in of_cores and not evidence.in_lab
+        first = each.cost_s is None and each.name in OF_CORES and not evidence.in_lab
         return not first, each.cost_s is None, -(each.cost_s or 0.0)
 
     found.sort(key=rank)

@@ -15,13 +15,14 @@ The ideal time is Dimemas' or, if that is asked for, Scalasca's.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
-from typing import Literal, NamedTuple
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
 from rankwise import _core
 from rankwise.errors import RankwiseError
+from rankwise.findings.data import Convention, Efficiency, Source
 from rankwise.recording import Recording
 from rankwise.recording.traces.timeline import RankEvents
 from rankwise.replay.plain import LogGOPS, predict_plain
@@ -30,64 +31,8 @@ from rankwise.schedule.source import load
 MOST_TRACE_BYTES = 64 << 20
 """Of coded traces; more takes a report longer than some 30 s."""
 
-Source = Literal["trace", "clock"]
-
-Convention = Literal["dimemas", "scalasca"]
-"""Ideal time by replay on an ideal network, or the run's own without what calls took to transfer."""
-
 DIMEMAS_EAGER_BYTES = 32768
 """Eager limit of Dimemas where POP's tools call it (`Dimemas -S 32k`): larger messages wait for their receive."""
-
-
-@dataclass(frozen=True)
-class Efficiency:
-    """How well a run used its cores; 1 is best, and below 0.8 something is worth mending (POP).
-
-    Attributes:
-        ranks: How many.
-        elapsed_s: Run time: the longest of any rank, from MPI_Init to MPI_Finalize.
-        useful_mean_s: Computation (`Computation.seconds`), mean of the ranks.
-        useful_max_s: Of the rank where it is most.
-        parallel: Load balance x communication.
-        load_balance: In nodes x between nodes.
-        load_balance_in_nodes: Of the node whose ranks compute most: its mean over the most of any rank.
-        load_balance_between_nodes: Mean of the nodes over the most of them.
-        communication: Serialisation x transfer.
-        serialisation: `None` where the ideal time is not known.
-        transfer: Likewise. More than 1 where the replay is slower than the run.
-        ideal_s: Run time on an ideal network.
-        why_no_ideal: Why that is not known.
-        convention: Whose ideal time it is (`Convention`).
-        core_waiting: Part of the ranks' time in which they waited for a core: it is in `transfer`; `None` where it is
-            not known.
-        by: What useful time is told from (`Computation.by`). Runs whose useful time is told in two ways are not
-            comparable.
-        between: By name of an attribute, the least and the most that it can be, where ranks waited for a core and may
-            have done so inside MPI or outside; what the attribute itself has is of the most useful time then.
-    """
-
-    ranks: int
-    elapsed_s: float
-    useful_mean_s: float
-    useful_max_s: float
-    parallel: float
-    load_balance: float
-    load_balance_in_nodes: float
-    load_balance_between_nodes: float
-    communication: float
-    serialisation: float | None = None
-    transfer: float | None = None
-    ideal_s: float | None = None
-    why_no_ideal: str | None = None
-    core_waiting: float | None = None
-    convention: Convention = "dimemas"
-    by: Source = "clock"
-    between: dict[str, tuple[float, float]] = field(default_factory=dict)
-
-    def is_open(self, name: str) -> bool:
-        """Whether an attribute may have several values that differ by what is shown of them, a hundredth."""
-        least, most = self.between.get(name, (0.0, 0.0))
-        return f"{least:.2f}" != f"{most:.2f}"
 
 
 @dataclass(frozen=True)

@@ -15,14 +15,8 @@ import polars as pl
 
 from rankwise.errors import RankwiseError
 from rankwise.findings.cores import CoreTaken, cores_taken, receiving_pus
-from rankwise.findings.efficiency import (
-    Computation,
-    Efficiency,
-    Replayed,
-    computation,
-    of_recording,
-    replayed,
-)
+from rankwise.findings.data import Efficiency
+from rankwise.findings.efficiency import Computation, Replayed, computation, of_recording, replayed
 from rankwise.findings.late import LatePair, in_turns, late_pairs
 from rankwise.findings.on_machine import OnMachine
 from rankwise.findings.spread import Spread, best_spread

@@ -8,7 +8,8 @@ from functools import cached_property
 
 from rankwise import _core
 from rankwise.errors import RankwiseError
-from rankwise.explain.losses import Loss, losses
+from rankwise.explain.loss import Loss
+from rankwise.explain.losses import losses
 from rankwise.findings.efficiency import why_not_replayed
 from rankwise.machine.machine import Machine
 from rankwise.machine.placement import Placement, misfit

@@ -16,75 +16,16 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from rankwise.findings.data import Pattern
 from rankwise.placement.simple import nodes_and_slots
 from rankwise.quantities import counted
 from rankwise.recording import Recording
-
-Kind = Literal[
-    "none",
-    "all-to-all",
-    "groups-all-to-all",
-    "pairs",
-    "separate-groups",
-    "nearest-neighbour",
-    "power-of-two",
-    "star",
-    "tree",
-    "groups-with-boundary",
-    "irregular",
-]
 
 LEAST_SINGLE = 0.1
 """Part of the bytes from which on messages from point to point are looked at without those of collectives."""
 
 _WEAK, _COMPLETE, _SAMPLE, _MOST_OUTSIDE = 0.02, 0.9, 2000, 2
 _POINTS = {2: {4: 5, 8: 9}, 3: {6: 7, 26: 27}}
-
-
-@dataclass(frozen=True)
-class Pattern:
-    """What pattern the messages have.
-
-    Attributes:
-        kind: Which.
-        words: The same for people, with sizes.
-        evidence: What it is told from, a sentence each.
-        confidence: `high` where nothing is missing of the pattern, and nothing but weak messages is beside it.
-        grid: Extents of the grid of ranks, slowest first; empty where there is none.
-        blocked: Part of the bytes that go between nodes if ranks fill one node after the other; `None` where the nodes
-            are not known, or hold all ranks.
-        cyclic: The same with ranks dealt to the nodes in turn.
-    """
-
-    kind: Kind
-    words: str
-    evidence: list[str]
-    confidence: Literal["high", "medium"]
-    grid: list[int]
-    blocked: float | None = None
-    cyclic: float | None = None
-
-    @property
-    def favours(self) -> str | None:
-        """Allocation with fewer bytes between nodes: `blocked`, `cyclic` or `neither`; `None` if that is not known."""
-        if self.blocked is None or self.cyclic is None:
-            return None
-        if abs(self.blocked - self.cyclic) < 0.02:
-            return "neither"
-        return "blocked" if self.blocked < self.cyclic else "cyclic"
-
-    def lines(self) -> list[str]:
-        """All of it for people, a sentence each."""
-        lines = [self.words, *self.evidence]
-        if self.blocked is not None and self.cyclic is not None:
-            choice = (
-                "neither is better" if self.favours == "neither" else f"{self.favours} keeps more on a node"
-            )
-            lines.append(
-                f"between nodes go {self.blocked * 100:.0f} % of these bytes if ranks are dealt blocked, "
-                f"{self.cyclic * 100:.0f} % if cyclic: {choice}"
-            )
-        return lines
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from typing import Any
 
 from rankwise import regular_files, whole_files
 from rankwise.errors import RankwiseError
-from rankwise.findings.efficiency import Efficiency
+from rankwise.findings.data import Efficiency
 from rankwise.recording import Recording
 
 VERSION = "3.5.0"

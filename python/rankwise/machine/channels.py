@@ -11,10 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-import numpy as np
+if TYPE_CHECKING:  # who only shows channels by name computes nothing
+    import numpy as np
 
-from rankwise.machine.topology import NodeTopology, Topology
+    from rankwise.machine.topology import NodeTopology, Topology
 
 SELF, PACKAGE, NODE, NETWORK, UNBOUND = "self", "package", "node", "network", "unbound"
 
@@ -78,6 +80,8 @@ class Locations:
                 empty.
             cores: Logical core indices of all ranks.
         """
+        import numpy as np
+
         names = channel_names(topology)
         levels = [PACKAGE, *names[1 : names.index(PACKAGE)]]
         first_core, table = _core_table(topology, levels)
@@ -93,6 +97,8 @@ class Locations:
 
     def between(self, source: np.ndarray, destination: np.ndarray) -> np.ndarray:
         """Channel numbers (indices into `channels`) of messages between pairs of ranks."""
+        import numpy as np
+
         number = {name: at for at, name in enumerate(self.channels)}
         channel = np.full(np.shape(source), number[NETWORK], dtype=np.int8)
         same_node = self.node[source] == self.node[destination]
@@ -111,6 +117,8 @@ class Locations:
 
 def _core_table(topology: Topology, levels: Sequence[str]) -> tuple[np.ndarray, list[np.ndarray]]:
     """Where each node's cores begin, and for each level the id of every core, unique over nodes."""
+    import numpy as np
+
     sizes = np.array([node.cores for node in topology.nodes], dtype=np.int64)
     first_core = np.concatenate([[0], np.cumsum(sizes)])[:-1]
     one_node: dict[tuple[NodeTopology, str], np.ndarray] = {}

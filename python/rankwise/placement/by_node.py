@@ -5,8 +5,10 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from rankwise.machine.placement import Placement
+if TYPE_CHECKING:
+    from rankwise.machine.placement import Placement
 
 
 def ranks_by_node(placement: Placement) -> list[tuple[str, str, str]]:

@@ -13,7 +13,8 @@ from rankwise._core import trace
 from rankwise.errors import RankwiseError
 from rankwise.recording import collection
 from rankwise.recording.completeness import ranks_text
-from rankwise.recording.raw import OTHER_RUN, rank_fields, raw_files, read
+from rankwise.recording.files import raw_files
+from rankwise.recording.raw import OTHER_RUN, rank_fields, read
 from rankwise.recording.snapshots import matches_checksum
 
 State = Literal["whole", "not covered", "damaged"]

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rankwise import regular_files
-from rankwise.recording.raw import raw_files, read
+from rankwise.recording.files import raw_files
 from rankwise.whole_files import replacing
 
 if TYPE_CHECKING:
@@ -121,6 +121,7 @@ def make(directory: Path, job_wanted: str | None = None) -> Collected:
     from rankwise.recording.communicators import unify
     from rankwise.recording.expansion import expand
     from rankwise.recording.job import choose_job
+    from rankwise.recording.raw import read
 
     fingerprint = _fingerprint(directory)
     raw = read(directory)
@@ -159,8 +160,11 @@ def make(directory: Path, job_wanted: str | None = None) -> Collected:
     return Collected(frames, about | {"tables_version": TABLES_VERSION, "raw_files": fingerprint})
 
 
-def save(directory: Path, collected: Collected) -> None:
+def save(directory: Path, collected: Collected) -> dict[str, Any]:
     """Write all files, each by rename, and what they are known by into the last of them.
+
+    Returns:
+        The content of context.json, as `current` gives it.
 
     Raises:
         OSError: The directory cannot be written to, or is on a full disk.
@@ -175,6 +179,7 @@ def save(directory: Path, collected: Collected) -> None:
     content = collected.context | {"table_bytes": _table_bytes(directory), "table_sha256": digests}
     with replacing(directory / "context.json") as partial:
         partial.write_bytes(_text(content | {"sha256": _digest(_text(content))}))
+    return content
 
 
 def parquet(frame: pl.DataFrame) -> bytes:

@@ -16,6 +16,7 @@ from rankwise import regular_files
 from rankwise._core import trace
 from rankwise.errors import RankwiseError
 from rankwise.record.directory import in_use
+from rankwise.recording.files import raw_files
 from rankwise.recording.layouts import (
     CALL_HISTOGRAM,
     CALL_TOTAL,
@@ -185,23 +186,6 @@ def rank_fields(record: trace.ThreadRecord) -> dict[str, Any]:
         "in_call": int(progress["call"]) - 1,
         "in_call_begin_ticks": int(progress["begin_ticks"]),
     }
-
-
-def raw_files(directory: Path) -> list[Path]:
-    """The nodes' files of a recording directory.
-
-    Raises:
-        RankwiseError: It is no recording directory.
-    """
-    hint = "record a program first: `rankwise record -- mpiexec -n 4 ./app`"
-    if not directory.is_dir():
-        what = "is a file, not a recording directory" if directory.exists() else "does not exist"
-        raise RankwiseError(f"the recording `{directory}` {what}", hint)
-    if not (directory / "raw").is_dir():
-        if (directory / "events.jsonl").is_file():
-            hint = f"it is what `rankwise tune` kept: `rankwise tune show {quote(str(directory))}`"
-        raise RankwiseError(f"`{directory}` is not a recording: it has no `raw` directory", hint)
-    return sorted((directory / "raw").glob("*.rwn"))
 
 
 def read(directory: Path) -> RawRecording:

@@ -64,9 +64,10 @@ class Recording:
         if (context := collection.current(directory)) is not None:
             return cls(directory, context)
         collected = collection.make(directory)
+        context = collected.context
         with suppress(OSError):
-            collection.save(directory, collected)
-        return cls(directory, collected.context, collected.tables)
+            context = collection.save(directory, collected)
+        return cls(directory, context, collected.tables)
 
     def table(self, name: str) -> pl.DataFrame:
         """A table by its file name without `.parquet`."""

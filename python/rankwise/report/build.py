@@ -11,13 +11,15 @@ import polars as pl
 
 import rankwise
 from rankwise.findings.catalogue import findings_of
-from rankwise.findings.efficiency import Convention, of_recording
+from rankwise.findings.data import Convention
+from rankwise.findings.efficiency import of_recording
 from rankwise.findings.evidence import Evidence
 from rankwise.findings.on_machine import OnMachine
 from rankwise.findings.pattern import pattern_of_recording
 from rankwise.findings.transfer import transfer_split
 from rankwise.placement.by_node import ranks_by_node
-from rankwise.placement.distribution import DEFAULT_RANGES, CommMatrix, matrix_of, message_distribution
+from rankwise.placement.distribution import CommMatrix, matrix_of, message_distribution
+from rankwise.placement.distribution_data import DEFAULT_RANGES
 from rankwise.recording import Recording
 from rankwise.recording.ending import brief
 from rankwise.report import data

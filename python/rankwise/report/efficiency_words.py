@@ -5,8 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from rankwise.findings.efficiency import Efficiency
-from rankwise.findings.transfer import TransferSplit
+from rankwise.findings.data import Efficiency, TransferSplit
 from rankwise.quantities import seconds_text
 from rankwise.report.words import percent
 

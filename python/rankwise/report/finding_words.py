@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-from rankwise.findings.catalogue import DEFECTS
 from rankwise.findings.finding import Finding
+from rankwise.findings.names import NAMES
 from rankwise.quantities import seconds_text
 from rankwise.report.data import ReportData
 
@@ -37,7 +37,7 @@ def closing(report: ReportData) -> list[str]:
     if found:
         lines.append(f"how each is told: {', '.join(f'`rankwise explain {name}`' for name in sorted(found))}")
     else:
-        names = ", ".join(defect.NAME for defect in DEFECTS if defect.NAME not in without)
+        names = ", ".join(name for name in NAMES if name not in without)
         lines.append(f"nothing to fix was found; looked for {names}")
     by_reason: dict[str, list[str]] = {}
     for each in report.not_looked_for:

@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
-import numpy as np
+from typing import TYPE_CHECKING
 
-from rankwise.placement.distribution import CommMatrix
 from rankwise.report.data import communication as data
+
+if TYPE_CHECKING:
+    from rankwise.placement.distribution import CommMatrix
 
 MOST_GROUPS = 256
 
@@ -23,12 +25,16 @@ def ranks_per_group(ranks: int, most_groups: int = MOST_GROUPS) -> int:
 
 def detailed(messages: CommMatrix, ranks: int) -> data.CommMatrix:
     """Messages between single ranks, if no more pairs have some than a matrix of `MOST_GROUPS` can have."""
+    import numpy as np
+
     pairs = np.unique(messages.source * ranks + messages.destination)
     few = len(pairs) <= MOST_GROUPS**2
     return _grouped(messages, ranks, 1) if few else comm_matrix(messages, ranks)
 
 
 def _grouped(messages: CommMatrix, ranks: int, per_group: int) -> data.CommMatrix:
+    import numpy as np
+
     groups = -(-ranks // per_group)
     known = messages.destination >= 0
     cell = messages.source[known] // per_group * groups + messages.destination[known] // per_group
@@ -50,19 +56,20 @@ def coarser(matrix: data.CommMatrix, most_groups: int) -> data.CommMatrix:
     """The same matrix in fewer, larger groups."""
     if matrix.groups <= most_groups:
         return matrix
-    columns = CommMatrix(
-        source=np.array(matrix.source, dtype=np.int64),
-        destination=np.array(matrix.destination, dtype=np.int64),
-        bytes_up_to=np.zeros(len(matrix.source), dtype=np.int64),
-        messages=np.array(matrix.messages, dtype=np.int64),
-        bytes=np.array(matrix.bytes, dtype=np.int64),
-    )
-    joined = comm_matrix(columns, matrix.groups, most_groups)
+    per_group = ranks_per_group(matrix.groups, most_groups)
+    groups = -(-matrix.groups // per_group)
+    sums: dict[tuple[int, int], tuple[int, int]] = {}
+    columns = zip(matrix.source, matrix.destination, matrix.messages, matrix.bytes, strict=True)
+    for source, destination, messages, size in columns:
+        pair = source // per_group, destination // per_group
+        before = sums.get(pair, (0, 0))
+        sums[pair] = before[0] + messages, before[1] + size
+    pairs = sorted(sums)
     return data.CommMatrix(
-        groups=joined.groups,
-        ranks_per_group=joined.ranks_per_group * matrix.ranks_per_group,
-        source=joined.source,
-        destination=joined.destination,
-        messages=joined.messages,
-        bytes=joined.bytes,
+        groups=groups,
+        ranks_per_group=per_group * matrix.ranks_per_group,
+        source=[source for source, _ in pairs],
+        destination=[destination for _, destination in pairs],
+        messages=[sums[pair][0] for pair in pairs],
+        bytes=[sums[pair][1] for pair in pairs],
     )

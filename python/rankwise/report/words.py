@@ -7,7 +7,7 @@ import shlex
 from datetime import datetime, timezone
 from pathlib import Path
 
-from rankwise.placement.distribution import MessageDistribution, SizeRange
+from rankwise.placement.distribution_data import MessageDistribution, SizeRange
 from rankwise.quantities import bytes_text, count_text, counted, seconds_text
 from rankwise.report.data import (
     CallSite,

@@ -10,11 +10,9 @@ from typing import Any, Final, Literal
 
 import msgspec
 
-from rankwise.findings.efficiency import Efficiency
+from rankwise.findings.data import Efficiency, Pattern, TransferSplit
 from rankwise.findings.finding import Finding, NotLookedFor
-from rankwise.findings.pattern import Pattern
-from rankwise.findings.transfer import TransferSplit
-from rankwise.placement.distribution import MessageDistribution
+from rankwise.placement.distribution_data import MessageDistribution
 from rankwise.report.data.communication import CommMatrix, MatrixParts, MessageSizes, PairWaits
 from rankwise.report.data.map import Map
 from rankwise.report.data.network import Network

@@ -13,7 +13,6 @@ from typing import Any, cast
 
 import jinja2
 import msgspec
-import numpy as np
 from markupsafe import Markup, escape
 
 from rankwise.findings.finding import Finding
@@ -182,9 +181,8 @@ def coded(content: object) -> Markup:
 
 def distances(rows: list[int], columns: list[int], groups: int) -> list[int]:
     """Of pairs, which ascend, how far each is from the one before."""
-    cells = np.array(rows, np.int64) * groups + np.array(columns, np.int64)
-    found: list[int] = np.diff(cells, prepend=0).tolist()
-    return found
+    cells = [row * groups + column for row, column in zip(rows, columns, strict=True)]
+    return [cell - before for before, cell in zip([0, *cells], cells, strict=False)]
 
 
 def rounded(values: Sequence[float]) -> list[float]:

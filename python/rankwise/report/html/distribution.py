@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from rankwise.placement.distribution import ChannelShare
+from rankwise.placement.distribution_data import ChannelShare
 from rankwise.report.data import PlacedDistribution
 from rankwise.report.html.look import BLUE, DARK, GREEN, ORANGE, PINK, SKY
 from rankwise.report.html.stack import Piece

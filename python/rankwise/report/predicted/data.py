@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import msgspec
 
-from rankwise.explain.losses import Loss
+from rankwise.explain.loss import Loss
 
 
 class PredictedTimeline(msgspec.Struct, frozen=True):

@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from rankwise.placement.by_node import node_lines
-from rankwise.placement.distribution import MessageDistribution
+from rankwise.placement.distribution_data import MessageDistribution
 from rankwise.report.data import PlacedDistribution, ReportData
 from rankwise.report.text.tables import table, title
 from rankwise.report.words import (

@@ -8,7 +8,7 @@ import textwrap
 from rich.console import RenderableType
 from rich.text import Text
 
-from rankwise.findings.efficiency import Efficiency
+from rankwise.findings.data import Efficiency
 from rankwise.report import efficiency_words as words
 from rankwise.report.data import ReportData
 from rankwise.report.text.tables import title

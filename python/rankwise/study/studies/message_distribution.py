@@ -7,7 +7,8 @@ import msgspec
 import numpy as np
 
 from rankwise.machine.topology import Topology
-from rankwise.placement.distribution import MessageDistribution, SizeRange, message_distribution
+from rankwise.placement.distribution import message_distribution
+from rankwise.placement.distribution_data import MessageDistribution, SizeRange
 from rankwise.report.words import range_text
 from rankwise.study.cases import Case, Seats
 from rankwise.study.compared import beyond, exact, given, holds, joined, noted, number, percent

@@ -12,7 +12,7 @@ import msgspec
 from rankwise.compare import words as compare_words
 from rankwise.compare.comparison import Comparison, Difference
 from rankwise.compare.scaling import Scaling, ScalingRow
-from rankwise.findings.efficiency import Efficiency
+from rankwise.findings.data import Efficiency
 from rankwise.quantities import counted, seconds_text
 from rankwise.report import efficiency_words, time_words
 from rankwise.report.data import ReportData
