@@ -4,7 +4,9 @@
 import os
 import subprocess
 
+import misplaced as running
 import pytest
+import simulated_nodes
 import tune_driver
 
 
@@ -12,6 +14,12 @@ import tune_driver
 def driver_program():
     """The driver, built with sanitizers."""
     return tune_driver.program()
+
+
+@pytest.fixture(scope="session")
+def simulator():
+    """The program that simulates a node under a tuner."""
+    return simulated_nodes.built()
 
 
 @pytest.fixture(scope="session")
@@ -54,6 +62,20 @@ def two_pus():
     """Skips where there are no two."""
     if not {0, 1} <= os.sched_getaffinity(0):
         pytest.skip("needs PUs 0 and 1")
+
+
+@pytest.fixture
+def misplaced(compiled, two_pus, tmp_path):
+    """Function (mpi, directory of pages, variables of the ranks) -> a Misplaced that runs."""
+    jobs = []
+
+    def begin(mpi, pages, variables):
+        jobs.append(running.Misplaced(mpi, compiled(mpi, running.PROGRAM), tmp_path, pages, variables))
+        return jobs[-1]
+
+    yield begin
+    for job in jobs:
+        job.end()
 
 
 @pytest.fixture

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 TOP = Path(__file__).resolve().parents[2]
+QUAD = "node packages 1 cores 4\npolicy act 1\n"
 
 
 def built() -> Path:

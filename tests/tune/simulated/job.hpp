@@ -12,9 +12,11 @@ namespace rankwise::tune::simulated {
 
 /// @brief A processing unit as it is, which a tuner only sees through times.
 struct Core {
+    const Pu *pu = nullptr;
+    std::vector<std::int32_t> beside;                         ///< the other units of its core
     double interrupts = 0, others = 0, stolen = 0, clock = 1; ///< shares of its time; by the highest
     double used = 0;                                          ///< share of the last chunk
-    bool online = true;
+    bool steered_to = false; ///< packets that others take in are handed on to it (RPS)
     Seconds busy = 0, interrupt = 0, stole = 0;
     std::vector<std::pair<std::size_t, std::size_t>> ranks; ///< that run on it: job, rank
 };
@@ -22,15 +24,17 @@ struct Core {
 /// @brief An interrupt of a device.
 struct Line {
     std::int32_t unit, original;
-    double takes;       ///< share of a unit's time
-    bool fixed = false; ///< the kernel does not let it be moved
+    double takes;         ///< share of a unit's time
+    bool fixed = false;   ///< the kernel does not let it be moved
+    bool steered = false; ///< packets of its interface are handed on to other units (RPS)
     std::int32_t numa = -1;
 };
 
 struct Rank {
     TaskId process;
-    PuSet mask, original; ///< now; as somebody other than the tuner has last made it
-    PuSet set, was;       ///< by the tuner, and what it had before; none if it did not
+    PuSet mask, original;  ///< now; as somebody other than the tuner has last made it
+    PuSet set, was;        ///< by the tuner, and what it had before; none if it did not
+    bool is_bound = false; ///< to one unit
     std::int32_t pu = -1;
     std::vector<std::int32_t> pus; ///< of all its threads; `pu` is the first
     bool alive = true;

@@ -63,10 +63,15 @@ std::vector<std::int32_t> Job::partners(std::int32_t rank) const {
     return {(rank + 1) % count, (rank + count - 1) % count};
 }
 
-SimulatedSystem::SimulatedSystem(Node node, std::uint64_t seed) : node_(std::move(node)), random_(seed) {
+SimulatedSystem::SimulatedSystem(Node node, std::uint64_t seed)
+    : node_(std::move(node)), cores_(node_.pus.size()), random_(seed) {
     for (const Pu &pu : node_.pus) {
-        cores_[pu.os] = {};
-        pus_[pu.os] = &pu;
+        Core &core = cores_.at(static_cast<std::size_t>(pu.os));
+        core.pu = &pu;
+        online_.set(static_cast<std::size_t>(pu.os));
+        for (const Pu &other : node_.pus)
+            if (other.os != pu.os && other.core == pu.core)
+                core.beside.push_back(other.os);
     }
 }
 
@@ -86,17 +91,12 @@ Job &SimulatedSystem::job(const std::string &name) {
     return *found;
 }
 
-PuSet SimulatedSystem::online(const PuSet &of) const {
-    PuSet found = of;
-    for (const auto &[os, core] : cores_)
-        if (!core.online)
-            found.reset(static_cast<std::size_t>(os));
-    return found;
-}
-
 /// As Linux does: each rank on the unit of its mask that has the fewest.
 void SimulatedSystem::settle_on_cores() {
-    for (auto &[os, core] : cores_)
+    if (settled_)
+        return;
+    settled_ = true;
+    for (Core &core : cores_)
         core.ranks.clear();
     for (std::size_t j = 0; j < jobs_.size(); ++j) {
         if (!jobs_[j].running)
@@ -105,11 +105,14 @@ void SimulatedSystem::settle_on_cores() {
             Rank &rank = jobs_[j].ranks[r];
             if (!rank.alive)
                 continue;
-            PuSet usable = online(rank.mask);
+            PuSet usable = rank.mask & online_;
             if (usable.none())
-                usable = online(cpusets_[jobs_[j].name]);
-            const auto load = [&](std::int32_t pu) { return cores_.at(pu).ranks.size(); };
+                usable = cpusets_[jobs_[j].name] & online_;
+            const auto load = [&](std::int32_t pu) { return core(pu).ranks.size(); };
             std::int32_t best = rank.pu >= 0 && usable.test(static_cast<std::size_t>(rank.pu)) ? rank.pu : -1;
+            rank.is_bound = rank.mask.count() == 1;
+            // Who shares a unit looks again.
+            settled_ = settled_ && best >= 0 && load(best) == 0;
             // It is not always seen at once that another unit is idle.
             if (best < 0 || (load(best) > 0 && random_() % 4 == 0))
                 for (std::size_t pu = usable._Find_first(); pu < most_pus; pu = usable._Find_next(pu))
@@ -123,14 +126,15 @@ void SimulatedSystem::settle_on_cores() {
                 if (const auto unit = static_cast<std::int32_t>(pu); unit != best)
                     rank.pus.push_back(unit);
             for (const std::int32_t pu : rank.pus)
-                cores_.at(pu).ranks.emplace_back(j, r);
+                core(pu).ranks.emplace_back(j, r);
         }
     }
 }
 
 void SimulatedSystem::set_mask(Rank &rank, const PuSet &mask) {
     rank.mask = mask;
-    if (!online(mask).test(static_cast<std::size_t>(std::max(rank.pu, 0))))
+    settled_ = false;
+    if (!(mask & online_).test(static_cast<std::size_t>(std::max(rank.pu, 0))))
         rank.pu = -1;
 }
 
@@ -142,19 +146,16 @@ double SimulatedSystem::capability(const Rank &rank) const {
 }
 
 double SimulatedSystem::capability(std::int32_t pu) const {
-    const Core &core = cores_.at(pu);
-    double capability = std::max((1 - core.interrupts - core.others - core.stolen) * core.clock, 0.02) /
-                        static_cast<double>(std::max<std::size_t>(core.ranks.size(), 1));
-    for (const Pu &other : node_.pus) {
-        if (other.os == pu || other.core != pus_.at(pu)->core)
-            continue;
-        for (const auto &[j, r] : cores_.at(other.os).ranks) {
+    const Core &own = core(pu);
+    double capability = std::max((1 - own.interrupts - own.others - own.stolen) * own.clock, 0.02) /
+                        static_cast<double>(std::max<std::size_t>(own.ranks.size(), 1));
+    for (const std::int32_t other : own.beside)
+        for (const auto &[j, r] : core(other).ranks) {
             const Rank &beside = jobs_[j].ranks[r];
             const double busy = jobs_[j].suspended ? 0 : beside.computes;
             const bool spins = jobs_[j].spins && beside.does != Rank::sleeps;
             capability /= 1 + beside_busy * busy + (spins ? beside_spinning * (1 - busy) : 0);
         }
-    }
     return capability;
 }
 
@@ -169,7 +170,7 @@ void SimulatedSystem::run(Job &job, Seconds length) {
         }
         return;
     }
-    std::vector<double> computes(count), takes(count);
+    std::vector<double> gets(count), computes(count), takes(count); // gets: of its units
     const double kept = std::exp(-length / remembered);
     std::normal_distribution<double> normal(0, job.noise);
     job.factor = kept * job.factor + std::sqrt(1 - kept * kept) * normal(job.random);
@@ -177,22 +178,23 @@ void SimulatedSystem::run(Job &job, Seconds length) {
     const auto takes_part = [&](std::size_t r) { return job.ranks[r].does == Rank::takes_part; };
     for (std::size_t r = 0; r < count; ++r) {
         const Rank &rank = job.ranks[r];
-        const bool far = rank.home >= 0 && pus_.at(rank.pu)->numa != rank.home;
-        computes[r] = job.computation[r] / capability(rank) * (far ? 1 + job.away : 1);
+        const bool far = rank.home >= 0 && core(rank.pu).pu->numa != rank.home;
+        gets[r] = capability(rank);
+        computes[r] = job.computation[r] / gets[r] * (far ? 1 + job.away : 1);
     }
     for (std::size_t r = 0; r < count; ++r) {
         if (!takes_part(r))
             continue;
         takes[r] = computes[r];
-        for (const std::int32_t other : job.partners(static_cast<std::int32_t>(r))) {
-            if (!takes_part(static_cast<std::size_t>(other)))
+        for (const std::int32_t number : job.partners(static_cast<std::int32_t>(r))) {
+            const auto other = static_cast<std::size_t>(number);
+            if (!takes_part(other))
                 continue;
-            const Rank &a = job.ranks[r], &b = job.ranks[static_cast<std::size_t>(other)];
-            const double here = capability(a), there = capability(b);
-            takes[r] += 2 * job.bytes * per_byte[common(*pus_.at(a.pu), *pus_.at(b.pu))] /
-                        std::min({here, there, 1.0});
-            takes[r] += job.out_of_phase * (1 - std::min(here, there) / std::max(here, there)) *
-                        computes[static_cast<std::size_t>(other)];
+            const Pu &a = *core(job.ranks[r].pu).pu, &b = *core(job.ranks[other].pu).pu;
+            takes[r] += 2 * job.bytes * per_byte[common(a, b)] / std::min({gets[r], gets[other], 1.0});
+            takes[r] += job.out_of_phase *
+                        (1 - std::min(gets[r], gets[other]) / std::max(gets[r], gets[other])) *
+                        computes[other];
         }
         longest = std::max(longest, takes[r]);
     }
@@ -219,19 +221,19 @@ void SimulatedSystem::run(Job &job, Seconds length) {
         rank.mpi += mpi;
         rank.wait += std::max(mpi - (longest > 0 ? length * (takes[r] - computes[r]) / longest : 0), 0.0);
         for (const std::int32_t pu : rank.pus) {
-            Core &core = cores_.at(pu);
-            const double has =
-                (1 - core.interrupts - core.others - core.stolen) / static_cast<double>(core.ranks.size());
+            Core &on = core(pu);
+            const auto ranks = static_cast<double>(on.ranks.size());
+            const double has = (1 - on.interrupts - on.others - on.stolen) / ranks;
             const double runs = length * has * (job.spins ? 1 : rank.computes);
             if (pu == rank.pu) {
                 rank.run += runs;
-                rank.queued += length * (1 - 1 / static_cast<double>(core.ranks.size()));
+                rank.queued += length * (1 - 1 / ranks);
                 // Who is not bound goes elsewhere where another process has its core.
-                if (rank.mask.count() == 1)
-                    rank.queued += length * core.others * (job.spins ? 1 : rank.computes);
+                if (rank.is_bound)
+                    rank.queued += length * on.others * (job.spins ? 1 : rank.computes);
             }
-            core.busy += runs;
-            core.used += runs / length;
+            on.busy += runs;
+            on.used += runs / length;
         }
     }
 }
@@ -240,7 +242,7 @@ void SimulatedSystem::advance(Seconds to) {
     while (now_ < to) {
         const Seconds length = std::min(chunk, to - now_);
         settle_on_cores();
-        for (auto &[os, core] : cores_)
+        for (Core &core : cores_)
             core.used = core.interrupts + core.others;
         for (Job &each : jobs_) {
             if (!each.running)
@@ -249,8 +251,8 @@ void SimulatedSystem::advance(Seconds to) {
             if (!each.suspended)
                 run(each, length);
         }
-        for (auto &[os, core] : cores_)
-            if (core.online) {
+        for (Core &core : cores_)
+            if (online_.test(static_cast<std::size_t>(core.pu->os))) {
                 core.busy += length * (core.interrupts + core.others);
                 core.interrupt += length * core.interrupts;
                 core.stole += length * core.stolen;
@@ -318,9 +320,10 @@ Sample SimulatedSystem::sample(bool light) {
                 found.ranks.push_back(sample_of(each, each.ranks[r], static_cast<std::int32_t>(r), light));
     if (light)
         return found;
-    for (const auto &[os, core] : cores_) {
+    for (const Core &core : cores_) {
+        const std::int32_t os = core.pu->os;
         PuSample pu{.os = os,
-                    .online = core.online,
+                    .online = online_.test(static_cast<std::size_t>(os)),
                     .busy = core.busy,
                     .interrupt = core.interrupt,
                     .stolen = core.stole};
@@ -333,7 +336,9 @@ Sample SimulatedSystem::sample(bool light) {
                 pu.line = number;
                 pu.line_numa = line.numa;
                 pu.line_share = line.takes / core.interrupts;
+                pu.line_steered = line.steered;
             }
+        pu.steered_to = core.steered_to;
         found.pus.push_back(pu);
     }
     found.movers.assign(movers_.begin(), movers_.end());
@@ -372,9 +377,9 @@ std::string SimulatedSystem::move_line(const Change::Interrupt &interrupt) {
                               " is not where it is said to be");
     if (line.fixed)
         return "interrupt " + std::to_string(interrupt.number) + " cannot be moved";
-    cores_.at(line.unit).interrupts -= line.takes;
+    core(line.unit).interrupts -= line.takes;
     line.unit = interrupt.to.any() ? static_cast<std::int32_t>(interrupt.to._Find_first()) : line.original;
-    cores_.at(line.unit).interrupts += line.takes;
+    core(line.unit).interrupts += line.takes;
     return {};
 }
 
@@ -389,7 +394,7 @@ std::string SimulatedSystem::apply(const Change &change) {
                    " was changed by another process";
         if ((move.to & ~allowed_[found.job->name]).any())
             violations_.push_back(found.job->name + ": asked for units it may not use");
-        if ((online(move.to) & cpusets_[found.job->name]) != move.to)
+        if ((move.to & online_ & cpusets_[found.job->name]) != move.to)
             return "its cpuset does not have these processing units";
         // What was begun before may be undone.
         const bool fights = movers_.contains("numad") || movers_.contains("sched_ext") ||
@@ -438,7 +443,7 @@ std::optional<Seconds> SimulatedSystem::go_on() {
 
 PuSet SimulatedSystem::usable(const TaskId &process) {
     const Found found = find(process);
-    return found.rank ? online(cpusets_[found.job->name]) : PuSet{};
+    return found.rank ? cpusets_[found.job->name] & online_ : PuSet{};
 }
 
 std::string SimulatedSystem::undo() {
@@ -489,6 +494,7 @@ void SimulatedSystem::happen(const std::string &line) {
     std::istringstream words(line);
     std::string what, name;
     words >> what >> name;
+    settled_ = false;
     const auto number = [&] {
         double value = 0;
         words >> value;
@@ -501,18 +507,22 @@ void SimulatedSystem::happen(const std::string &line) {
         for (std::string word; words >> word;)
             if (word == "fixed")
                 added.fixed = true;
+            else if (word == "steered")
+                added.steered = true;
             else
                 added.numa = std::stoi(word);
-        cores_.at(added.unit).interrupts += added.takes;
+        core(added.unit).interrupts += added.takes;
         lines_.insert_or_assign(std::stoi(name), added);
     } else if (what == "irq")
-        cores_.at(std::stoi(name)).interrupts = number();
+        core(std::stoi(name)).interrupts = number();
     else if (what == "steal")
-        cores_.at(std::stoi(name)).stolen = number();
+        core(std::stoi(name)).stolen = number();
     else if (what == "others")
-        cores_.at(std::stoi(name)).others = number();
+        core(std::stoi(name)).others = number();
     else if (what == "clock")
-        cores_.at(std::stoi(name)).clock = number();
+        core(std::stoi(name)).clock = number();
+    else if (what == "steered") // packets are handed on to it (RPS)
+        core(std::stoi(name)).steered_to = true;
     else if (what == "mover")
         movers_.insert(name);
     else if (what == "nomover")
@@ -520,13 +530,13 @@ void SimulatedSystem::happen(const std::string &line) {
     else if (what == "jump")
         now_ += std::stod(name);
     else if (what == "online")
-        cores_.at(std::stoi(name)).online = true;
+        online_.set(std::stoul(name));
     else if (what == "offline") {
-        cores_.at(std::stoi(name)).online = false;
+        online_.reset(std::stoul(name));
         // The kernel lets a task that has no unit left run on all of its cpuset.
         for (Job &each : jobs_)
             for (Rank &rank : each.ranks)
-                if (each.running && online(rank.mask).none()) {
+                if (each.running && (rank.mask & online_).none()) {
                     set_mask(rank, cpusets_[each.name]);
                     rank.original = rank.mask;
                     rank.set.reset();

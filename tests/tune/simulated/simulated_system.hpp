@@ -53,16 +53,18 @@ class SimulatedSystem final : public System {
     Job &job(const std::string &name);
     void settle_on_cores();
     void set_mask(Rank &rank, const PuSet &mask);
+    Core &core(std::int32_t pu) { return cores_.at(static_cast<std::size_t>(pu)); }
+    const Core &core(std::int32_t pu) const { return cores_.at(static_cast<std::size_t>(pu)); }
     double capability(const Rank &rank) const;
     double capability(std::int32_t pu) const;
     std::string move_line(const Change::Interrupt &interrupt);
     void run(Job &job, Seconds length);
-    PuSet online(const PuSet &of) const;
     RankSample sample_of(const Job &job, const Rank &rank, std::int32_t number, bool light) const;
 
     Node node_;
-    std::map<std::int32_t, Core> cores_;
-    std::map<std::int32_t, const Pu *> pus_;
+    std::vector<Core> cores_; ///< by OS number
+    PuSet online_;
+    bool settled_ = false;               ///< all ranks are where they stay until something happens
     std::map<std::int32_t, Line> lines_; ///< by number
     std::vector<Job> jobs_;
     std::set<std::string> movers_;

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Interrupts on nodes that do not exist: where they are moved to, and where the mapping follows them."""
+
+import pytest
+from simulated_nodes import QUAD, simulate
+
+IRQ = (
+    "node packages 2 cores 4\npolicy act 1 irq 1\n"
+    "job a pus 0,1,4,5 compute 0.01,0.01,0.01,0.01\nat 0 line 40 0 0.3 0\nat 1 start a\n"
+)
+
+
+def test_an_interrupt_goes_to_a_unit_that_nobody_has_near_its_device(simulator):
+    # GIVEN an interrupt on a rank's core, where all compute alike
+    # WHEN it may be moved
+    outcome = simulate(simulator, IRQ + "until 30\n")
+    # THEN it goes to the first unit without a rank of its device's NUMA node, and back at the end
+    (kept,) = outcome.of("kept")
+    assert kept["interrupts"] == [[40, "2"]]
+    assert kept["measured_gain"] == pytest.approx(0.3, abs=0.02)
+    assert outcome.violations == []
+    # WHEN the device is at the other NUMA node, THEN so is the unit
+    (kept,) = simulate(simulator, IRQ.replace("0.3 0", "0.3 1") + "until 30\n").of("kept")
+    assert kept["interrupts"] == [[40, "6"]]
+
+
+def test_an_interrupt_is_not_put_beside_a_busy_rank_on_its_core(simulator):
+    # GIVEN units without a rank: the other threads of three busy cores, and those of a core with nobody
+    scenario = (
+        "node packages 1 cores 4 smt 2\npolicy act 1 irq 1\n"
+        "job a pus 0,1,2 compute 0.01,0.01,0.01\nat 0 line 40 0 0.3\nat 1 start a\nuntil 30\n"
+    )
+    # WHEN it is moved, THEN it is to the core with nobody
+    (kept,) = simulate(simulator, scenario).of("kept")
+    assert kept["interrupts"] in ([[40, "3"]], [[40, "7"]])
+
+
+def test_only_a_lines_own_share_moves_with_it(simulator):
+    # GIVEN a core of which two devices' interrupts take 20 % and 10 %
+    outcome = simulate(simulator, IRQ.replace("0 0.3 0", "0 0.2 0\nat 0 line 41 0 0.1 0") + "until 60\n")
+    # WHEN they are tuned, THEN the larger one is estimated to save its own part, and the other one follows
+    first, second = outcome.of("kept")
+    assert first["estimated_gain"] == pytest.approx(1 - 0.7 / 0.9, abs=0.02)
+    assert {first["interrupts"][0][0], second["interrupts"][0][0]} == {40, 41}
+
+
+def test_an_interrupt_that_cannot_be_moved_hides_no_move_of_ranks(simulator):
+    # GIVEN an interrupt that the kernel keeps where it is, and a rank that waits
+    scenario = (IRQ + "until 60\n").replace("0.01,0.01\n", "0.01,0.004\n").replace("0.3 0", "0.3 0 fixed")
+    # WHEN it is tuned
+    outcome = simulate(simulator, scenario)
+    # THEN the interrupt is tried once, and then the waiting rank is put there
+    assert len([each for each in outcome.of("failed") if each["interrupts"]]) == 1
+    assert outcome.jobs["a"]["masks"] == ["5", "1", "4", "0"]
+
+
+def test_an_interrupt_that_is_moved_twice_is_undone_to_where_it_was(simulator):
+    # GIVEN an interrupt that is moved once, after which another's comes to that unit
+    scenario = IRQ + "at 20 line 41 2 0.1 0\nat 20 irq 2 0.9\nuntil 90\n"
+    # WHEN it is tuned, THEN each move says where it was before, and all is given back at the end
+    assert simulate(simulator, scenario).violations == []
+
+
+def test_an_interrupt_is_not_moved_away_from_a_core_that_packets_are_handed_on_to(simulator):
+    # GIVEN an interrupt on a rank's core, to which packets of other cores are handed on (RPS): that work would stay
+    fed = IRQ + "at 0 steered 0\nuntil 60\n"
+    # WHEN it is tuned, THEN the interrupt is left there
+    outcome = simulate(simulator, fed)
+    assert outcome.of("proposed") == []
+    # WHEN another rank waits, THEN that one goes there instead
+    outcome = simulate(simulator, fed.replace("0.01,0.01\n", "0.01,0.004\n"))
+    assert [event["interrupts"] for event in outcome.of("kept")] == [[]]
+    assert not any(event["interrupts"] for event in outcome.of("applied"))
+    assert outcome.jobs["a"]["masks"] == ["5", "1", "4", "0"]
+
+
+def test_an_interrupt_whose_packets_are_handed_on_is_moved_and_that_is_said(simulator):
+    # GIVEN a core whose interrupt has its packets handed on to another one, which has an interrupt of its own
+    steered = IRQ.replace("0.3 0", "0.3 0 steered") + "at 0 line 41 4 0.2 1\nat 0 steered 4\nuntil 60\n"
+    # WHEN it is tuned
+    outcome = simulate(simulator, steered)
+    # THEN the first is moved, alone, and what that does not move is said
+    assert [event["interrupts"] for event in outcome.of("kept")] == [[[40, "2"]]]
+    assert {event["interrupts"][0][0] for event in outcome.of("applied") if event["interrupts"]} == {40}
+    assert outcome.of("proposed")[0]["why"].endswith("handed on to (RPS) stays as it is")
+    # THEN nothing is said of it where nothing is handed on
+    assert "RPS" not in simulate(simulator, IRQ + "until 30\n").of("proposed")[0]["why"]
+
+
+def test_when_interrupts_move_the_mapping_follows(simulator):
+    # GIVEN interrupts that go to another core after the waiting rank was put on the first
+    scenario = QUAD + (
+        "job a pus 0,1,2,3 compute 0.01,0.01,0.01,0.004\nat 0 irq 0 0.4\nat 1 start a\n"
+        "at 20 irq 0 0\nat 20 irq 3 0.4\nuntil 60\n"
+    )
+    # WHEN it is tuned, THEN that rank is where it was
+    assert simulate(simulator, scenario).jobs["a"]["masks"] == ["0", "1", "2", "3"]

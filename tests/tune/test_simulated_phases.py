@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Programs whose phases want different mappings, on nodes that do not exist."""
+
+import pytest
+from simulated_nodes import QUAD, simulate, static
+
+
+def test_each_phase_of_a_program_gets_its_mapping(simulator):
+    # GIVEN a program in which two ranks wait in turn, six seconds each, and interrupts: no mapping suits both
+    phases = [
+        f"at {5 + 6 * i} compute a {' '.join('0.004' if rank == i % 2 else '0.01' for rank in range(4))}"
+        for i in range(60)
+    ]
+    scenario = "\n".join(
+        [
+            QUAD,
+            "job a pus 0,1,2,3 compute 0.01,0.01,0.01,0.01",
+            "at 0 irq 0 0.4",
+            "at 1 start a",
+            *phases,
+            "until 365\n",
+        ]
+    )
+    # WHEN it is tuned
+    outcome = simulate(simulator, scenario)
+    # THEN it gets on faster than on any mapping that stays: in half the phases such a one has a core too slow, ...
+    started_on = {
+        rank: static(simulator, scenario.replace("pus 0,1,2,3", f"pus {','.join(order)}")).iterations
+        for rank, order in {0: "0123", 1: "1023", 2: "1203"}.items()
+    }
+    assert outcome.iterations > 1.1 * max(started_on.values())
+    # THEN ... and a phase that returns has its mapping within half a second
+    returns = [
+        event["at_s"] - 5
+        for event in outcome.of("applied")
+        if event["why"].startswith("known") and event["at_s"] > 60
+    ]
+    assert len(returns) > 40
+    assert max(moment % 6 for moment in returns) < 0.5
+
+
+def test_a_mapping_that_was_kept_is_not_taken_again_where_it_is_slower_now(simulator):
+    # GIVEN two ranks that wait in turn, and a mapping that is known for each of the two phases
+    def phase(which, scale=1):
+        times = [0.004 if rank == which else 0.01 for rank in range(4)]
+        return "compute a " + " ".join(str(scale * time) for time in times)
+
+    phases = [f"at {5 + 6 * i} {phase(i % 2)}" for i in range(16)]
+    # WHEN all computation becomes half, and the interrupts go to the core that the next known mapping gives a busy rank
+    later = [f"at 101 {what}" for what in ("irq 0 0", "irq 1 0.4", phase(0, 0.5))]
+    job = "job a pus 0,1,2,3 compute 0.01,0.01,0.01,0.01\nat 0 irq 0 0.4\nat 1 start a"
+    outcome = simulate(simulator, "\n".join([QUAD + job, *phases, *later, "until 112\n"]))
+    # THEN it is tried and undone, though faster than when it was kept
+    after = [event["what"] for event in outcome.of("kept", "undone") if event["at_s"] > 101]
+    assert after[0] == "undone"
+    assert "kept" not in after
+
+
+@pytest.mark.parametrize("ranks", [32, 64])
+def test_a_phase_in_which_two_ranks_of_many_differ_has_its_own_mapping(simulator, ranks):
+    # GIVEN two ranks of many that wait in turn, and interrupts on the core of one of them
+    others = " ".join(["0.01"] * (ranks - 2))
+    phases = [
+        f"at {10 + 10 * i} compute a {'0.004 0.01' if i % 2 == 0 else '0.01 0.004'} {others}"
+        for i in range(30)
+    ]
+    pus, text = ",".join(map(str, range(ranks))), ",".join(["0.01", "0.004", *others.split()])
+    scenario = "\n".join(
+        [
+            f"node packages 1 cores {ranks}\npolicy act 1 begin_above 0.005 end_below 0.004",
+            f"job a pus {pus} compute {text} noise 0.002",
+            "at 0 irq 0 0.4",
+            "at 1 start a",
+            *phases,
+            "until 310\n",
+        ]
+    )
+    # WHEN it is tuned
+    outcome = simulate(simulator, scenario)
+    # THEN each phase that returns has its mapping within a second
+    returns = [
+        event["at_s"]
+        for event in outcome.of("applied")
+        if event["why"].startswith("known") and event["at_s"] > 100
+    ]
+    assert len(returns) > 15
+    assert max(moment % 10 for moment in returns) < 1
