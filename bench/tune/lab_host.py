@@ -39,26 +39,14 @@ def lab_host(programs: Path, mpiexec: str, directory: Path) -> Iterator[LabHost]
         Failed: The interrupt core cannot be chosen here.
         RankwiseError: A lab cannot be made here.
     """
-    with own_lab(plan_lab(NAME, 2, 2, RATE_BYTES_PER_S, irq_core=0)) as lab:
+    with own_lab(plan_lab(NAME, 2, 2, RATE_BYTES_PER_S, irq_core=0, switch="receiving")) as lab:
         if lab.receive_steering != "on":
             raise Failed(f"the interrupt core of a lab cannot be chosen: {lab.receive_steering}")
         for node in lab.nodes:
             # As small interfaces do, whose core has an interrupt for each frame.
             if why_not := send_single_frames(node.pid):
                 raise Failed(f"frames cannot be sent one by one: {why_not}")
-        # A real switch takes no core of a node. This one works by the frame, as interrupts do: it goes where they go.
-        os.sched_setaffinity(_switch_of(lab), {lab.nodes[0].cores[0]})
         yield LabHost(lab, programs, mpiexec, directory)
-
-
-def _switch_of(lab: Lab) -> int:
-    """The process that passes frames on."""
-    for process in Path("/proc").glob("[0-9]*"):
-        with contextlib.suppress(OSError):
-            words = (process / "cmdline").read_bytes().split(b"\0")
-            if b"rankwise-lab-switch" in words[0] and str(lab.directory).encode() in b" ".join(words):
-                return int(process.name)
-    raise Failed("the switch of the lab was not found")
 
 
 @dataclass(frozen=True)

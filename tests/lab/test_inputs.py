@@ -10,6 +10,7 @@ from rankwise.errors import RankwiseError
 from rankwise.lab import state
 from rankwise.lab.cores import map_cores
 from rankwise.lab.launch import check_launcher
+from rankwise.lab.network import switch_pus
 from rankwise.lab.rate import parse_rate, show_rate
 from rankwise.lab.run import adopt, prepare
 from rankwise.lab.up import plan_lab
@@ -116,11 +117,25 @@ def test_cores_are_dealt_round_robin_or_in_blocks():
 
 
 @pytest.mark.parametrize(
+    ("of_nodes", "receiving", "apart", "together"),
+    [
+        ({0, 1}, {0}, {2, 3}, {0}),  # some are behind no core of a node
+        ({0, 1, 2, 3}, {0, 2}, {1, 3}, {0, 2}),
+        ({0, 1, 2, 3}, {0, 1, 2, 3}, {0, 1, 2, 3}, {0, 1, 2, 3}),
+    ],
+)
+def test_the_switch_is_apart_from_the_cores_that_receive_or_on_them(of_nodes, receiving, apart, together):
+    assert switch_pus({0, 1, 2, 3}, of_nodes, receiving, "apart") == apart
+    assert switch_pus({0, 1, 2, 3}, of_nodes, receiving, "receiving") == together
+
+
+@pytest.mark.parametrize(
     ("wrong", "sentence"),
     [
         ({"nodes": 0}, "a lab has 1 to 256 nodes, not `0`"),
         ({"cores": -1}, "a node has 1 to 1024 cores, not `-1`"),
         ({"irq_core": 4}, "a node of 4 cores has no core `4`"),
+        ({"switch": "receiving"}, "the switch is `receiving` by the cores that receive, and none is chosen"),
         (
             {"node": from_synthetic("package:2 core:4")},
             "`package:2 core:4` has 8 cores, but `--cores 4` was asked for",

@@ -149,6 +149,22 @@ def test_the_command_that_brings_a_lab_up_may_be_killed(line):
     assert until(lambda: not processes_of(line.directory))
 
 
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="needs two PUs")
+@pytest.mark.parametrize("place", ["apart", "receiving"])
+def test_the_switch_runs_apart_from_the_cores_that_receive_or_on_them(line, place):
+    # WHEN a lab comes up whose nodes receive on their core 0
+    up = line("up", "--nodes", 2, "--cores", 2, "--irq-core", 0, "--switch", place)
+    assert up.returncode == 0, up.stderr
+    # THEN its switch is kept off these cores, or on them
+    lab = line.state()
+    front = lab["front"]["pid"]
+    children = Path(f"/proc/{front}/task/{front}/children").read_text().split()
+    (switch,) = (pid for pid in children if Path(f"/proc/{pid}/comm").read_text() == "rankwise-lab-sw\n")
+    receiving = {node["cores"][0] for node in lab["nodes"]}
+    assert (os.sched_getaffinity(int(switch)) <= receiving) == (place == "receiving")
+    assert os.sched_getaffinity(int(switch)).isdisjoint(receiving) == (place == "apart")
+
+
 def test_a_second_lab_needs_a_second_name(line):
     assert line("up", "--nodes", 1, "--cores", 1).returncode == 0
     # WHEN the name is in use

@@ -75,6 +75,11 @@ def _add_up(parser: argparse.ArgumentParser) -> None:
         metavar="K",
         help="core of each node that processes received packets (root only)",
     )
+    parser.add_argument(
+        "--switch",
+        choices=("apart", "receiving"),
+        help="with --irq-core: the emulated switch runs apart from the cores that receive (default), or on them",
+    )
 
 
 def _add_run(parser: argparse.ArgumentParser) -> None:
@@ -146,6 +151,7 @@ def _up(args: argparse.Namespace) -> int:
         rate_bytes_per_s,
         mapping=args.map,
         irq_core=args.irq_core,
+        switch=args.switch,
         node=node,
     )
     for name in remove_dead():

@@ -71,7 +71,10 @@ def bring_up(directory: Path) -> subprocess.Popen[bytes]:
             lab.receive_steering = network.steer_receiving(node.pid, node.cores[lab.irq_core]) or "on"
     switch = network.start_switch(len(lab.nodes), lab.rate_bytes_per_s, directory / COUNTERS)
     if lab.irq_core is not None:
-        network.keep_apart(switch.pid, {node.cores[lab.irq_core] for node in lab.nodes})
+        of_nodes = {pu for node in lab.nodes for pu in node.cores}
+        receiving = {node.cores[lab.irq_core] for node in lab.nodes}
+        usable = os.sched_getaffinity(switch.pid)
+        os.sched_setaffinity(switch.pid, network.switch_pus(usable, of_nodes, receiving, lab.switch))
     state.save(lab, directory)
     return switch
 

@@ -154,14 +154,21 @@ def steer_receiving(pid: int, host_pu: int) -> str | None:
     return None
 
 
-def keep_apart(switch: int, host_pus: set[int]) -> None:
-    """Keep the switch off PUs that receive, so that frames come there by an interrupt, as from a device.
+def switch_pus(usable: set[int], of_nodes: set[int], receiving: set[int], place: str) -> set[int]:
+    """Where the switch of a lab runs whose nodes receive on chosen PUs.
 
-    Where no other PU is left, it stays: the frames that it hands over on such a PU then need none.
+    Args:
+        usable: PUs that it may use.
+        of_nodes: PUs behind cores of nodes.
+        receiving: Of these, those behind the cores that receive.
+        place: `apart`: frames come to a core by an interrupt, as from a device. A real switch takes no core of a
+            node, so it runs on PUs of none, if there are any. Where all PUs receive, it may use any: the frames that it
+            hands over on such a PU need no interrupt. `receiving`: the switch works by the frame, as interrupts do.
+            Where nodes have all PUs, it takes time from the cores that interrupts take it from, and from no other.
     """
-    others = os.sched_getaffinity(switch) - host_pus
-    if others:
-        os.sched_setaffinity(switch, others)
+    if place == "receiving":
+        return usable & receiving or usable
+    return usable - of_nodes or usable - receiving or usable
 
 
 def send_single_frames(pid: int) -> str | None:

@@ -58,6 +58,7 @@ class Lab(msgspec.Struct):
         user_namespace: Whether it was made without root.
         front: Where launchers run.
         nodes: The nodes.
+        switch: With `irq_core`, which PUs of the host the switch uses: `apart` or `receiving` (`network.switch_pus`).
     """
 
     schema: str
@@ -71,6 +72,7 @@ class Lab(msgspec.Struct):
     user_namespace: bool
     front: Front
     nodes: list[Node]
+    switch: str = "apart"
 
     @property
     def cores_per_node(self) -> int:

@@ -25,6 +25,7 @@ from rankwise.machine.topology import NodeTopology, from_synthetic
 
 MAX_NODES = 256
 DEFAULT_MTU_BYTES = 1500
+SWITCH_PLACES = ("apart", "receiving")
 _DOWN_TIMEOUT_S = 10.0
 
 
@@ -36,6 +37,7 @@ def plan_lab(
     *,
     mapping: str = "round-robin",
     irq_core: int | None = None,
+    switch: str | None = None,
     node: NodeTopology | None = None,
     mtu_bytes: int = DEFAULT_MTU_BYTES,
 ) -> state.Lab:
@@ -48,6 +50,7 @@ def plan_lab(
         rate_bytes_per_s: What each node's interface carries in each direction.
         mapping: How virtual cores are mapped onto the host's PUs, one of `rankwise.lab.cores.MAPPINGS`.
         irq_core: Virtual core of each node that processes what its interface receives; `None`: the kernel's choice.
+        switch: With `irq_core`, which PUs the emulated switch uses, one of `SWITCH_PLACES`; `None`: `apart`.
         node: What each node looks like; one package of `cores` cores if `None`.
         mtu_bytes: Largest IP packet.
     """
@@ -60,6 +63,11 @@ def plan_lab(
         raise RankwiseError(f"a node has 1 to 1024 cores, not `{cores}`", hint="for example `--cores 4`")
     if irq_core is not None and not 0 <= irq_core < cores:
         raise RankwiseError(f"a node of {cores} cores has no core `{irq_core}`", hint="cores count from 0")
+    if switch is not None and irq_core is None:
+        raise RankwiseError(
+            f"the switch is `{switch}` by the cores that receive, and none is chosen",
+            hint="add `--irq-core K`, or leave `--switch` out",
+        )
     if node is None:
         node = from_synthetic(f"package:1 core:{cores}")
     elif node.cores != cores:
@@ -77,6 +85,7 @@ def plan_lab(
         mapping=mapping,
         irq_core=irq_core,
         receive_steering="off",
+        switch=switch or SWITCH_PLACES[0],
         user_namespace=needs_user_namespace(),
         front=state.Front(f"rw-{name}-front", management_address(-1), 0),
         nodes=[
