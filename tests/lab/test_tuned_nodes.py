@@ -5,10 +5,12 @@ import json
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import mpis
 import pytest
+from waiting import until
 
 import rankwise.lab.enter as enter
 from rankwise.lab.launch import library_environment
@@ -21,6 +23,10 @@ pytestmark = [
 
 RANKWISE = Path(sys.executable).parent / "rankwise"
 NODES = ("rw-lab-node0", "rw-lab-node1")
+# A node has its own processes only.
+KILL_TUNERS = """for each in /proc/[0-9]*; do
+    [ "$(cat "$each/comm")" != rankwise-tuned ] || kill -9 "${each#/proc/}"
+done"""
 
 
 @pytest.fixture
@@ -93,6 +99,28 @@ def test_each_node_has_a_tuner_of_its_ranks(tune, lab, mpi, compiled, tmp_path, 
     assert [node for node in NODES if f"{node}: " in shown.stdout] == list(NODES)
     document = json.loads((tmp_path / "a.tune" / "summary.json").read_text())
     assert [each["host"] for each in document["tuners"]] == [None, *NODES]
+
+
+def test_where_a_tuner_is_killed_the_others_go_on_and_it_is_said(tune, lab, mpi, compiled, tmp_path):
+    # GIVEN a job on two other hosts
+    files = [tmp_path / "a.tune" / f"{node}.jsonl" for node in NODES]
+    with ThreadPoolExecutor() as pool:
+        job = pool.submit(tune, ["-o", "a.tune"], 1, [compiled(mpi, "uneven.c"), 10, 7])
+        assert until(lambda: all(file.exists() and found(file) for file in files))
+        # WHEN the tuner of one of them is killed
+        lab.on(NODES[1], "sh", "-c", KILL_TUNERS)
+        done = job.result()
+    # THEN streams and status are the program's
+    assert (done.returncode, done.stdout[:8]) == (7, "changes "), done.stderr
+    # AND it is said what happened where
+    assert f"the tuner ended early: it died of SIGKILL on `{NODES[1]}`; " in done.stderr
+    shown = subprocess.run([RANKWISE, "tune", "show", tmp_path / "a.tune"], capture_output=True, text=True)
+    assert f"{NODES[1]}: the tuner ended early: it died of SIGKILL; " in " ".join(shown.stdout.split())
+    # AND the other host's tuner came to its end with its rank
+    ends = [[event["what"] for event in events(file)][-1] == "stopped" for file in files]
+    assert ends == [True, False]
+    for node in NODES:
+        assert left_over(lab, node) == []
 
 
 def test_a_recording_has_the_events_of_all_hosts(tune, mpi, compiled, tmp_path):

@@ -163,9 +163,15 @@ def together(tuners: Sequence[Tuner]) -> Tuner:
         decisions=[decision for each in tuners for decision in each.decisions],
         ranks_seen=sum(each.ranks_seen for each in tuners),
         seen_s=max(each.seen_s for each in tuners),
+        ended_early=next(map(_early, filter(lambda each: each.ended_early, tuners)), ""),
         stood_back=next((each.stood_back for each in tuners if each.stood_back), ""),
         said=next((each.said for each in tuners if each.said), ""),
     )
+
+
+def _early(tuner: Tuner) -> str:
+    """Why it ended early, and on which host, where that is another one."""
+    return tuner.ended_early if tuner.host is None else f"{tuner.ended_early} on `{tuner.host}`"
 
 
 def acting(events: Sequence[Event]) -> bool | None:

@@ -56,7 +56,7 @@ def node_environment(asked: NodeAsked) -> dict[str, str]:
 
 
 def tune_node(text: str) -> None:
-    """Tune the ranks of this node until the last one has ended; nobody listens to what this says.
+    """Tune the ranks of this node until the last one has ended; nobody listens: what is wrong goes to `HOST.log`.
 
     Args:
         text: What `node_environment` gave.
@@ -92,11 +92,13 @@ def _tune(asked: NodeAsked, events: Path | None) -> None:
         session.start(plan)
         wait(session)
     finally:
-        session.close()
+        early = session.close()
+    if early:
+        raise RankwiseError(early)
 
 
 def await_events(directory: Path, hosts: Sequence[str]) -> list[str]:
-    """Wait until tuners of other hosts, whose ranks have ended, have written their last events.
+    """Wait until tuners of other hosts, whose ranks have ended, have written their last events, or why there are none.
 
     Args:
         directory: Where `HOST.jsonl` are.
@@ -114,7 +116,7 @@ def await_events(directory: Path, hosts: Sequence[str]) -> list[str]:
 
 def _has_ended(file: Path) -> bool:
     try:
-        return is_whole(read_events(file).events)
+        return is_whole(read_events(file).events) or file.with_suffix(".log").exists()
     except RankwiseError:
         return True
 

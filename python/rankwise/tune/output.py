@@ -129,7 +129,14 @@ def _tuner(file: Path, host: str | None) -> Tuner:
     log = read_events(file)
     early = ""
     if not is_whole(log.events):
-        early = (
-            last_error(file.with_name(LOG)) if host is None else ""
-        ) or "its events have no end, or it still runs"
+        said = last_error(file.with_name(LOG)) if host is None else _said_by(file.with_suffix(".log"))
+        early = said or "its events have no end, or it still runs"
     return tuner_of(log, ended_early=early, host=host)
+
+
+def _said_by(log: Path) -> str:
+    """What a host's tuner wrote when it ended in another way than it should; empty if it wrote nothing."""
+    try:
+        return log.read_text(encoding="utf-8", errors="replace").strip()
+    except OSError:
+        return ""

@@ -106,8 +106,12 @@ class Session:
         if self._claim is not None:
             self._claim.take_back()
 
-    def close(self) -> None:
-        """End the tuner if it still runs, and remove what belongs to it alone."""
-        if self._process is not None:
-            self._process.end()
-        directories.remove_state(self._state, directories.GUARD_S)
+    def close(self) -> str:
+        """End the tuner if it still runs, and remove what belongs to it alone.
+
+        Returns:
+            Why it ended in another way, and what could not be put back; empty if all is well.
+        """
+        early = self._process.end() if self._process is not None else ""
+        problem = directories.remove_state(self._state, directories.GUARD_S)
+        return "; ".join(filter(None, (early, problem)))
