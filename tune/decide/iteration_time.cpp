@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
-#include <map>
 
 #include "decide/problem.hpp"
 
@@ -41,27 +40,34 @@ double exchanges(const Problem &problem, const std::vector<Slot> &slots, std::si
 
 } // namespace
 
-IterationTime iteration_time(const Problem &problem, const std::vector<Slot> &slots) {
+IterationTime iteration_time(const Problem &problem, const std::vector<Slot> &slots, double enough) {
     const placement::Loads &loads = problem.loads;
     const auto core_of = [&](std::size_t rank) {
         return loads.core.empty() ? -1 : loads.core[static_cast<std::size_t>(slots[rank])];
     };
-    std::map<std::int32_t, std::pair<double, int>> cores;
+    struct Core {
+        double computation = 0;
+        int ranks = 0;
+    };
+    std::vector<Core> cores; // by number
+    if (!loads.core.empty())
+        cores.resize(static_cast<std::size_t>(*std::ranges::max_element(loads.core) + 1));
     for (std::size_t rank = 0; rank < slots.size(); ++rank)
         if (const std::int32_t core = core_of(rank); core >= 0) {
-            cores[core].first += loads.computation[rank];
-            ++cores[core].second;
+            cores[static_cast<std::size_t>(core)].computation += loads.computation[rank];
+            ++cores[static_cast<std::size_t>(core)].ranks;
         }
     IterationTime longest;
-    for (std::size_t rank = 0; rank < slots.size(); ++rank) {
+    for (std::size_t rank = 0; rank < slots.size() && longest.seconds < enough; ++rank) {
         // Others do not wait for one that takes no part in it.
         if (problem.stays[rank])
             continue;
         const Slot here = slots[rank];
         const double own = computes(loads, rank, here);
         double seconds = own;
-        if (const std::int32_t core = core_of(rank); core >= 0 && cores[core].second > 1)
-            seconds = std::max(seconds, cores[core].first / loads.core_yield);
+        if (const std::int32_t number = core_of(rank); number >= 0)
+            if (const Core &core = cores[static_cast<std::size_t>(number)]; core.ranks > 1)
+                seconds = std::max(seconds, core.computation / loads.core_yield);
         for (const Rank other : loads.in_step[rank]) {
             const auto partner = static_cast<std::size_t>(other);
             const double a = loads.capability[static_cast<std::size_t>(here)],

@@ -13,7 +13,8 @@ namespace {
 constexpr double clock_follows_use = 0.8;
 // A core that others take whole still gives a rank something.
 constexpr double least_capability = 0.05;
-// What the kernel leaves one of two threads that both want a unit.
+// What the kernel leaves one of two threads that both want a unit. Assumed: /proc/stat says what others used
+// where no rank wanted the unit, not how many they are, nor what they would leave one that does.
 constexpr double fair_share = 0.5;
 
 const RankSample *find(const Sample &sample, const TaskId &process) {

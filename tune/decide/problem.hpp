@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -47,7 +48,9 @@ struct IterationTime {
 ///
 /// placement::TimeEstimate has norms and means, which a search can follow; the more ranks there are, the less
 /// one of them counts there.
-IterationTime iteration_time(const Problem &problem, const std::vector<placement::Slot> &slots);
+/// @param[in] enough once a rank takes as long, no more are looked at
+IterationTime iteration_time(const Problem &problem, const std::vector<placement::Slot> &slots,
+                             double enough = std::numeric_limits<double>::infinity());
 
 /// @return `rank 3`, or `process 4711` where no page says which
 std::string name_of(const RankLoad &rank);

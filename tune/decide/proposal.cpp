@@ -75,27 +75,36 @@ std::vector<Slot> exchanged(const TimeEstimate &estimate, Slot a, Slot b) {
 std::vector<Slot> shortest_exchange(const TimeEstimate &estimate, const Problem &problem, bool all_pairs) {
     const std::vector<Slot> &now = estimate.placement().slot;
     const IterationTime longest = iteration_time(problem, now);
-    std::vector<Exchange> tried;
-    for (std::size_t rank = 0; rank < now.size(); ++rank)
-        for (Slot b = 0; b < problem.hierarchy.count(); ++b)
-            if (const Slot a = now[rank];
-                (static_cast<Rank>(rank) == longest.rank || now.size() <= few_ranks) &&
-                may_exchange(estimate, problem, a, b))
-                tried.push_back({a, b, estimate.swap_change(a, b)});
-    if (all_pairs && now.size() > few_ranks)
-        tried.push_back(best_exchange(estimate, problem, now));
+    const bool few = now.size() <= few_ranks;
     std::vector<Slot> best = now;
     std::pair<double, double> least{longest.seconds, 0};
-    for (const Exchange &exchange : tried) {
-        std::vector<Slot> slots = exchanged(estimate, exchange.a, exchange.b);
-        const std::pair<double, double> after{iteration_time(problem, slots).seconds, exchange.change};
+    const auto try_exchange = [&](Slot a, Slot b) {
+        std::vector<Slot> slots = exchanged(estimate, a, b);
+        const double too_long = least.first + as_long,
+                     seconds = iteration_time(problem, slots, too_long).seconds;
+        if (seconds >= too_long)
+            return;
         // Of those that are as good, the one that shortens the others most.
-        if (after.first < least.first - as_long ||
-            (after.first < least.first + as_long && after.second < least.second - as_long)) {
-            least = after;
+        const double change = estimate.swap_change(a, b);
+        if (seconds < least.first - as_long || change < least.second - as_long) {
+            least = {seconds, change};
             best = std::move(slots);
         }
+    };
+    for (std::size_t rank = 0; rank < now.size(); ++rank) {
+        if (!few && static_cast<Rank>(rank) != longest.rank)
+            continue;
+        const Slot a = now[rank];
+        for (Slot b = 0; b < problem.hierarchy.count(); ++b) {
+            const Rank other = estimate.placement().rank[static_cast<std::size_t>(b)];
+            const bool came_before = few && other != placement::no_rank && other < static_cast<Rank>(rank);
+            if (!came_before && may_exchange(estimate, problem, a, b))
+                try_exchange(a, b);
+        }
     }
+    if (all_pairs && !few)
+        if (const Exchange any = best_exchange(estimate, problem, now); any.change < 0)
+            try_exchange(any.a, any.b);
     return best;
 }
 
