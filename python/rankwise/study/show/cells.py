@@ -22,6 +22,14 @@ def verdict_text(outcome: ClaimOutcome) -> str:
     return "reproduced" if outcome.reproduced else "not reproduced"
 
 
+def outcome_text(outcome: ClaimOutcome) -> str:
+    """The verdict and its reason: `not reproduced for FT, IS: two share the interface`."""
+    if not outcome.why:
+        return verdict_text(outcome)
+    of_some = outcome.why.startswith("not for ")
+    return verdict_text(outcome) + (outcome.why.removeprefix("not") if of_some else f": {outcome.why}")
+
+
 def target_cells(target: Target) -> list[str]:
     """A target as its statement, what was found, what is asked for, and `met`, `missed` or `not judged`."""
     unit = f" {target.unit}" if target.unit else ""

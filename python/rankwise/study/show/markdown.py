@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rankwise.study.result import ClaimOutcome, StudyResult, Table
-from rankwise.study.show.cells import cell_text, target_cells, verdict_text
+from rankwise.study.show.cells import cell_text, outcome_text, target_cells
 
 
 def render(result: StudyResult) -> str:
@@ -32,7 +32,7 @@ def claims_table(claims: Sequence[ClaimOutcome]) -> str:
             each.paper,
             each.ours,
             each.how,
-            f"{verdict_text(each)}{': ' + each.why if each.why else ''}",
+            outcome_text(each),
         ]
         for each in claims
     ]

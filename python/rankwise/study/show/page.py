@@ -18,7 +18,7 @@ from markupsafe import Markup
 from rankwise.report.html.figures import plain_figure
 from rankwise.report.html.look import BLUE, GREEN, GREY, ORANGE, PINK, SKY, TEXT, YELLOW
 from rankwise.study.result import Figure, StudyResult
-from rankwise.study.show.cells import cell_text, target_cells, verdict_text
+from rankwise.study.show.cells import cell_text, outcome_text, target_cells
 
 _COLOURS = (BLUE, ORANGE, GREEN, PINK, SKY, YELLOW, GREY)
 _TOOLS = "pan,box_zoom,wheel_zoom,reset,save,hover"
@@ -29,7 +29,7 @@ def render(result: StudyResult) -> str:
     charts: dict[str, Model] = {each.name: _chart(each) for each in result.figures}
     script, divisions = components(charts) if charts else ("", {})
     environment = jinja2.Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
-    environment.globals.update(cell_text=cell_text, target_cells=target_cells, verdict_text=verdict_text)
+    environment.globals.update(cell_text=cell_text, outcome_text=outcome_text, target_cells=target_cells)
     page = (files(__package__) / "page.html.jinja").read_text(encoding="utf-8")
     style = (files("rankwise.report.html") / "page.css").read_text(encoding="utf-8")
     return environment.from_string(page).render(

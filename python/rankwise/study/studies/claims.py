@@ -20,12 +20,13 @@ MODES: tuple[Mode, ...] = ("machine",)
 
 _COLUMNS = ["kind", "target", "reached", "reproduced", "tested", "not tested", "calibrations", "passes"]
 _NOTE = (
-    "Calibrations are statements that machine files and cases were made from. They must be reproduced, and do not "
-    f"count. A number is reproduced if it is within {percent(CLOSE)}."
+    "Calibrations are statements that machine files and cases were made from. A kind passes only if all of them are "
+    f"reproduced, but they are not among those tested. A number is reproduced if it is within {percent(CLOSE)}."
 )
 _LETTERS = (
-    "The name of a claim begins with the letter of its paper. How a claim was tested: exact count is of messages and "
-    "bytes, predicted is by a replay, hardware figure is read from the machine file."
+    "The name of a claim begins with the letter of its paper. `how` says how it was tested. `exact count`: messages "
+    "and bytes were counted. `predicted`: a replay gave the number. `hardware figure`: the number is in the machine "
+    "file."
 )
 
 
