@@ -122,6 +122,8 @@ def test_a_program_that_binds_itself_elsewhere_is_reported_and_keeps_its_status(
         ("ranks 0 and 1 are both placed on core 1 of `", "both", [], ["{}", "-n", "2", "true"]),
         ("ranks 0 and 1 are both placed on core 1 of `", "both", ["--reorder"], ["{}", "-n", "2", "true"]),
         ("`--trace` is about a recording, and none is made", "back", ["--trace"], ["{}", "true"]),
+        ("`--exact-times` is about a recording", "back", ["--exact-times"], ["{}", "true"]),
+        ("`--exact-times` is for traces", "back", ["--record", "x.rw", "--exact-times"], ["{}", "true"]),
     ],
 )
 def test_what_cannot_be_run_is_refused_before_anything_starts(

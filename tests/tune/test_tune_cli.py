@@ -273,6 +273,7 @@ def test_tuning_processes_ends_with_them(here):
         (["--config", "x", "--", "./app"], "`--config` is for `--daemon`, `status` and `stop` only", 125),
         (["--pid", "1", "-f"], "`--force` replaces what is there, and nothing is written", 2),
         (["--trace", "--", "./app"], "`--trace` is about a recording, and none is made", 125),
+        (["--pid", "1", "--exact-times"], "`--exact-times` is for a program after `--` only", 2),
         (["--daemon", "--pid", "1"], "`--pid` and `--daemon` are two ways to tune", 2),
         (["status", "--daemon"], "`status` and `--daemon` are two ways to tune", 2),
     ],

@@ -94,6 +94,7 @@ def add_record(parser: argparse._ActionsContainer) -> None:
     """Add the options of commands that start a program and may record it as well; `record_request` reads them."""
     parser.add_argument("--record", metavar="DIR", help="also record the run, in this directory")
     parser.add_argument("--trace", action="store_true", help="with --record: also keep every call in order")
+    parser.add_argument("--exact-times", action="store_true", help="with --trace: do not round times")
     add_keep_arguments(parser)
 
 
@@ -105,14 +106,15 @@ def record_request(args: argparse.Namespace, force_is_ours: bool = True) -> Requ
         force_is_ours: `--force` says nothing of anything else.
 
     Raises:
-        RankwiseError: There is none, but options that say how it is to be made.
+        RankwiseError: There is none, but options that say how it is to be made; or these do not fit together.
     """
     from rankwise.record.library import What
     from rankwise.record.recording_run import Request
 
     if args.record is not None:
-        return Request(args.record, args.force, What(trace=args.trace, arguments=args.keep_arguments))
-    about = ("trace", "keep_arguments", *(("force",) if force_is_ours else ()))
+        what = What(trace=args.trace, exact=_exact(args, args.trace), arguments=args.keep_arguments)
+        return Request(args.record, args.force, what)
+    about = ("trace", "exact_times", "keep_arguments", *(("force",) if force_is_ours else ()))
     asked = next((option for option in about if getattr(args, option)), None)
     if asked is not None:
         raise RankwiseError(
@@ -174,11 +176,9 @@ def what_of(args: argparse.Namespace) -> What:
             f"{parts[0]} traces, `--counts` does not time", hint="leave one out", status=FAILURE_STATUS
         )
     trace = args.trace or bool(parts)
-    if args.exact_times and not trace:
-        raise RankwiseError("`--exact-times` is for traces", hint="add `--trace`", status=FAILURE_STATUS)
     return What(
         trace=trace,
-        exact=args.exact_times,
+        exact=_exact(args, trace),
         trace_calls=window,
         phase=args.phase,
         counts=args.counts,
@@ -187,6 +187,12 @@ def what_of(args: argparse.Namespace) -> What:
         counters=None if args.counters is None else _counters(args.counters),
         samples_ms=None if args.samples is None else _milliseconds(args.samples),
     )
+
+
+def _exact(args: argparse.Namespace, trace: bool) -> bool:
+    if args.exact_times and not trace:
+        raise RankwiseError("`--exact-times` is for traces", hint="add `--trace`", status=FAILURE_STATUS)
+    return bool(args.exact_times)
 
 
 def _counters(text: str) -> tuple[str, ...]:

@@ -45,6 +45,7 @@ _OPTIONS: dict[str, tuple[tuple[str, ...], dict[str, Any]]] = {
     "--mpi": ((_PROGRAM,), {}),
     "--record": ((_PROGRAM,), {}),
     "--trace": ((_PROGRAM,), {}),
+    "--exact-times": ((_PROGRAM,), {}),
     "--keep-arguments": ((_PROGRAM,), {}),
     "--output": ((_PROGRAM, "--pid"), {}),
     "--force": ((_PROGRAM, "--pid"), {}),
