@@ -106,9 +106,10 @@ dev: $(VENV)/bin/python
 	$(PIP) install --quiet -c constraints.txt --no-build-isolation -Ceditable.mode=redirect -Ccmake.define.RANKWISE_UNITY=OFF -e ".[lint,test]"
 	$(BIN)/python -m compileall -q python/rankwise
 
-# What the documents quote of the commands' output.
+# What the documents quote of the commands' output; with RUNS=1 also of commands that start programs, whose figures
+# change each time (documents quote them: adapt these).
 transcripts: $(VENV)/.test
-	$(BIN)/python -m pytest -q tests/test_transcripts.py --update-transcripts
+	$(BIN)/python -m pytest -q tests/test_transcripts.py --update-transcripts $(if $(RUNS),--update-runs)
 
 clean:
 	rm -rf build $(VENV) .mpi demo.rw tests/build

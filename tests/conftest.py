@@ -43,6 +43,11 @@ def pytest_addoption(parser):
         action="store_true",
         help="write tests/transcripts/*.txt anew, see test_transcripts.py",
     )
+    parser.addoption(
+        "--update-runs",
+        action="store_true",
+        help="also those of runs, and the recording that is kept of one: all figures of them change",
+    )
 
 
 def takes_its_mpi(item) -> bool:

@@ -9,12 +9,12 @@ import shlex
 import shutil
 import subprocess
 import sys
-import tarfile
 from html.parser import HTMLParser
 from pathlib import Path
 
 import polars as pl
 import pytest
+from kept import unpack
 from pages import blocks
 from pictures.cases import CASES
 from pictures.draw import picture, replayed
@@ -194,10 +194,8 @@ def files(tmp_path_factory):
     shutil.copy(f"{KEPT}.machine.toml", directory / "site.machine.toml")
     shutil.copy(TOP / "machines" / "dahu.kernels.toml", directory / "cluster.kernels.toml")
     shutil.copy(DOCS / "accuracy.json.gz", directory)
-    safe = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}
     for name, of in (("app.rw", KEPT), ("before.rw", KEPT), ("after.rw", OTHER)):
-        with tarfile.open(f"{of}.rw.tar.xz") as archive:
-            archive.extractall(directory / name, **safe)
+        unpack(Path(f"{of}.rw.tar.xz"), directory / name)
     launch = samples.Launch(context={"date": 1}, channels={0: "network"})
     for number in range(30):
         launch.take(f"@rankwise sample 0 pingpong 1 0 1 {number} 10 0 -1 0 1 1 2 3 4 5 0 0 0")

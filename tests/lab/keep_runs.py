@@ -5,24 +5,18 @@ Of each case the recording of its traced run, a machine file of its lab, and all
 the times that count.
 """
 
-import io
 import json
-import lzma
-import re
 import sys
-import tarfile
 from pathlib import Path
 
 import msgspec
-import numpy as np
 from accuracy.state import State
-from raw_writer import CHUNK_BYTES, CHUNK_MAGIC, HEADER_BYTES, RANK, crc32c, pack
+from kept import archive, hidden, sealed_anew, unpack
 
 from rankwise.lab.validation.prediction import DRAWS
 from rankwise.machine.file import load
 from rankwise.machine.machine import Machine, topology_of
 from rankwise.machine.placement import Placement
-from rankwise.recording import layouts
 from rankwise.replay.prediction import Prediction
 from rankwise.replay.predictor import Predictor
 from rankwise.replay.switches import Switches
@@ -52,11 +46,7 @@ def machine_of(name: str) -> Machine:
 
 def source_of(name: str, directory: Path) -> Source:
     """The recording of the traced run, unpacked into a directory."""
-    # Not all versions of Python 3.10 and 3.11 have filters, later ones want one.
-    safe = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}
-    with tarfile.open(KEPT / f"{name}.rw.tar.xz") as archive:
-        archive.extractall(directory / f"{name}.rw", **safe)
-    return load_source(directory / f"{name}.rw")
+    return load_source(unpack(KEPT / f"{name}.rw.tar.xz", directory / f"{name}.rw"))
 
 
 def predictions(
@@ -73,39 +63,6 @@ def predictions(
         cores = [(node, (core,)) for node, core in zip(kept.node, kept.core, strict=True)]
         found[key] = predictor.predict_with_interval(Placement.explicit(topology, cores))
     return found
-
-
-def hidden(content: bytes) -> bytes:
-    """Where files lie is nobody's business; as long as it was, because positions are counted."""
-    return re.sub(rb'(?<![\w.])/[^\0"\s]*/', lambda found: b"/" + b"x" * (len(found[0]) - 2) + b"/", content)
-
-
-def sealed_anew(raw: bytes) -> bytes:
-    """A raw file with no directories in its ranks' records, and checksums that fit (formats/recording.h)."""
-    found, at = bytearray(raw), HEADER_BYTES
-    while at < len(found):
-        header = np.frombuffer(found, layouts.CHUNK_HEADER, 1, at)[0].copy()
-        if header["magic"] == CHUNK_MAGIC and header["kind"] == RANK:
-            state, begin = int(header["seal"]) & 0xFFFFFFFF, at + header.nbytes
-            end = begin + (state & layouts.SEAL_BYTES)
-            found[begin:end] = hidden(bytes(found[begin:end]))
-            same = ("kind", "chunks", "rank_chunk", "sequence", "first_chunk", "run")
-            sealed = pack(layouts.SEALED, checked=state, **{name: header[name] for name in same})
-            header["seal"] = crc32c(found[begin:end] + sealed) << 32 | state
-            found[at:begin] = header.tobytes()
-        at += CHUNK_BYTES * (int(header["chunks"]) if header["magic"] == CHUNK_MAGIC else 1)
-    return bytes(found)
-
-
-def archive(files: dict[str, bytes]) -> bytes:
-    """An archive of files."""
-    packed = io.BytesIO()
-    with tarfile.open(fileobj=packed, mode="w") as archive:
-        for path, content in files.items():
-            member = tarfile.TarInfo(path)
-            member.size = len(content)
-            archive.addfile(member, io.BytesIO(content))
-    return lzma.compress(packed.getvalue(), preset=9)
 
 
 def keep(state: State, name: str) -> None:

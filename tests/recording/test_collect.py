@@ -181,6 +181,25 @@ def test_what_is_no_recording_is_refused_with_a_way_out(tmp_path, make, words):
         )
 
 
+@pytest.mark.parametrize("beside", [False, True])
+def test_reports_and_traces_of_otf2_are_told_from_recordings(tmp_path, beside):
+    # GIVEN an HTML report, with or without its recording, and a trace that was exported
+    page, trace = tmp_path / "app.report.html", tmp_path / "app-otf2"
+    page.write_text("<!DOCTYPE html>")
+    trace.mkdir()
+    (trace / "traces.otf2").touch()
+    if beside:
+        (tmp_path / "app.rw").mkdir()
+    # THEN each is refused with what can be done with it
+    with pytest.raises(RankwiseError) as error:
+        Recording.open(page)
+    again = f", or `rankwise report {tmp_path / 'app.rw'}`" if beside else ""
+    assert error.value.hint == f"open it in a browser{again}"
+    with pytest.raises(RankwiseError) as error:
+        Recording.open(trace)
+    assert error.value.hint == f"it is a trace of OTF2: `rankwise predict {trace} --machine FILE`"
+
+
 def test_a_newer_format_is_refused(recorded):
     shutil.rmtree(recorded / "raw")
     (recorded / "raw").mkdir()

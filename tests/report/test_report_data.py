@@ -329,7 +329,7 @@ def test_call_sites_are_shown_the_longest_first(tmp_path):
     assert 'title="/nowhere/app"><code>app</code>' in page
     assert "<code>MPI_Send</code> <small>+0x40</small>" in page
     assert "<b>6 kB</b>" in page
-    assert "Bytes are not known of `MPI_Irecv`, as another call completes" in page
+    assert "Bytes are not known of <code>MPI_Irecv</code>, as another call completes" in page
 
 
 def test_call_sites_recorded_before_their_bytes_were_counted_are_read(tmp_path):

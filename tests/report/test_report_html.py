@@ -19,6 +19,7 @@ from rankwise.report.build import build
 from rankwise.report.data import to_dict
 from rankwise.report.html import render
 from rankwise.report.placements import Asked, asked_placements
+from rankwise.report.tuning import TunedChange
 
 EVIL = '</script><script>document.title="owned"</script><img src=x onerror=alert(1)>'
 FIRST = ["fix", "efficiency", "time", "map"]
@@ -29,19 +30,21 @@ class Page(HTMLParser):
 
     def __init__(self, text):
         super().__init__()
-        self.elements, self.scripts, self._inside = [], {}, None
+        self.elements, self.scripts, self.texts, self._inside = [], {}, [], None
         self.feed(text)
 
     def handle_starttag(self, tag, attributes):
         self.elements.append((tag, dict(attributes)))
-        if tag == "script":
-            self._inside = dict(attributes).get("id", "page")
+        if tag in ("script", "style"):
+            self._inside = dict(attributes).get("id", "page" if tag == "script" else "style")
 
     def handle_endtag(self, tag):
         self._inside = None
 
     def handle_data(self, data):
-        if self._inside:
+        if not self._inside:
+            self.texts.append(data)
+        elif self._inside != "style":
             self.scripts[self._inside] = self.scripts.get(self._inside, "") + data
 
 
@@ -71,6 +74,20 @@ def test_what_users_typed_is_text(report):
     assert sorted(page.scripts) == ["look", "numbers", "page"]
     assert "owned" not in "".join(page.scripts.values())
     assert not any("onerror" in attributes for _, attributes in page.elements)
+
+
+def test_commands_in_sentences_are_code_and_have_no_backticks(report, record):
+    # GIVEN pages that say what was not recorded, what is missing, and what a tuner did
+    broken = build(Recording.open(record(name="b.rw", broken=True)))
+    why = "`numad` moves them, too"
+    changed = TunedChange(
+        "n0", True, 0.5, None, 1.0, [0], None, "rank 0 to CPU 1", None, None, "refused", why
+    )
+    tuned = msgspec.structs.replace(report, tuning=[changed], notes=["see `--job 2`"])
+    for each in (report, broken, tuned, enlarged(report, 256)):
+        page = Page(render(each))
+        assert [text for text in page.texts if "`" in text] == []
+        assert any(text.startswith("rankwise record") for text in page.texts)
 
 
 def test_the_page_carries_what_it_draws_with_four_digits(report):

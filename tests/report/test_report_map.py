@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Which ranks are where, and the bytes between nodes."""
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -10,6 +11,7 @@ from rankwise.report.build import build
 from rankwise.report.map import node_map
 from rankwise.report.placements import Asked, asked_placements, recorded_placement
 from rankwise.report.use import use
+from rankwise.report.use_data import InterfaceUse
 
 
 @pytest.fixture
@@ -47,6 +49,26 @@ def test_each_rank_is_on_its_core_under_each_placement(recording):
     assert ran.nodes[1].cores == [[0], [1], [2], [3]]
     assert [node.ranks for node in asked.nodes] == [list(range(8)), list(range(8, 16))]
     assert asked.nodes[1].kind == 1 and asked.nodes[1].cores == [[core] for core in range(8)]
+
+
+def test_an_interface_that_no_rank_used_is_not_in_the_map(recording):
+    # GIVEN interfaces that ranks used, that none did, of which it is not known, and that are idle
+    own = {"state": "up", "rx_bytes": 5, "tx_bytes": 7, "rx_packets": 1, "tx_packets": 1, "lost": 0}
+    own |= {"rank_bytes": 9, "interrupt_pus": "", "counters": {}}
+    seen = [
+        ("ib0", "0-3", False),
+        ("eth0", "", False),
+        ("eth1", None, False),
+        ("eth2", "0", True),
+        ("lo", "1", False),
+    ]
+    interfaces = [
+        InterfaceUse(host=0, interface=name, ranks=ranks, idle=idle, **own) for name, ranks, idle in seen
+    ]
+    used = msgspec.structs.replace(use(recording), interfaces=interfaces)
+    no_messages = CommMatrix(*(np.zeros(0, int) for _ in range(5)))
+    (placed,) = node_map([recorded_placement(recording)], no_messages, used, recording).placed
+    assert [[each.name for each in node.interfaces] for node in placed.nodes] == [["ib0", "eth1"], [], [], []]
 
 
 def test_a_rank_that_may_use_the_whole_node_has_no_core(record):

@@ -95,10 +95,18 @@ def test_the_time_of_the_mean_rank_is_a_bar_of_its_parts(tmp_path):
     text = render(build(Recording.open(write_recording(tmp_path, ranks))))
     # THEN half of the mean bar is computation, and the rank with less is below it
     assert "  █ computation 50.0 %  ▒ MPI 50.0 %\n" in text
-    assert (
-        f"\n  mean rank  {'█' * 28}{'▒' * 28}       1 s\n  rank 1     {'█' * 14}{'▒' * 42}       1 s\n"
-        in text
-    )
+    assert f"\n  mean rank  {'█' * 28}{'▒' * 28}\n  rank 1     {'█' * 14}{'▒' * 42}\n" in text
+
+
+def test_a_rank_has_its_time_beside_its_bar_where_the_run_took_longer(tmp_path):
+    # GIVEN a run of 1 s of which one rank was there for half
+    ranks = [Rank(me, 2, run_ns=run_ns) for me, run_ns in enumerate((10**9, 5 * 10**8))]
+    for rank in ranks:
+        rank.count("MPI_Barrier", ns=250_000_000)
+    report = build(Recording.open(write_recording(tmp_path, ranks)))
+    lines = {line.split()[0]: line for line in render(report, section="time").splitlines() if "█" in line}
+    assert lines["mean"].endswith(" 750 ms") and lines["rank"].endswith(" 500 ms")
+    assert "<span>500 ms</span>" in render_html(report)
 
 
 def test_the_map_has_each_rank_on_its_core_and_the_bytes(report):

@@ -159,9 +159,29 @@ def test_counters_masks_queues_and_memory_by_node_are_in_the_text_as_in_html(mad
     for shown in (text, page):
         assert "cycles" in shown and "2 G" in shown and "stalled-cycles-backend (user)" in shown
         assert "0: 10 MB, 2: 9.6 MB" in shown and "0-127" in shown and "166 ms" in shown
-        assert "RPS: rx-0" in shown and "250 ms" in shown and "NET_TX" in shown
+        assert re.search(r"RPS(<[^>]*>|\s)+rx-0", shown) and "250 ms" in shown and "NET_TX" in shown
         assert "libgomp.so.1" in shown and "no call seen" in shown
     assert text.count("rank 3") and "timeouts 12, lost again 2" in re.sub(r"\s+", " ", text)
+
+
+def test_queues_of_an_interface_are_told_once_for_each_way_they_are_served(made):
+    # GIVEN four queues in no order, two cores that get their interrupts, and RPS for one of them
+    told = (
+        ("rx-0", "rps", ""),
+        ("rx-0", "interrupt", "0"),
+        ("rx-1", "interrupt", "1"),
+        ("tx-0", "interrupt", "0"),
+    )
+    report = made(1, queues=[QueueUse(0, "eth0", queue, how, pus) for queue, how, pus in told])
+    ((_, rows),) = use_words.queue_use(report.use, report.program.hosts)
+    # THEN the interface and each way stand once, above all that is of them
+    assert rows == [
+        ("eth0", "interrupt goes to", "rx-0, tx-0", "0"),
+        ("", "", "rx-1", "1"),
+        ("", "RPS", "rx-0", "none"),
+    ]
+    text = render_text(report, section="use")
+    assert text.count("interrupt goes to") == 1 and "\n                              rx-1" in text
 
 
 def test_headings_are_different_and_the_fields_own():

@@ -206,7 +206,22 @@ def test_waiting_for_a_core_is_neither_waiting_for_others_nor_transferring(tmp_p
     (call,) = report.waiting.calls
     assert (call.core.least_s, call.core.most_s) == pytest.approx((70e-3, 80e-3))
     assert (call.transfer.least_s, call.transfer.most_s) == pytest.approx((0, 10e-3), abs=1e-9)
-    assert "MPI_Recv 40 ms 0.0 % 0-12 % 88-100 % 0 s (rank 1)" in " ".join(
-        render_text(report, verbose=True).split()
-    )
+    assert "MPI_Recv 40 ms 0.0 % 0-12 % 88-100 % -" in " ".join(render_text(report, verbose=True).split())
     assert '<th scope="col">for a core</th>' in render_html(report)
+
+
+def test_calls_of_which_nothing_is_known_have_a_sentence_and_no_row(tmp_path):
+    # GIVEN a receive that waited for nobody, of a rank that waited for a core for all of it or none
+    ranks = [Rank(me, 2, flags=FINALIZED | TRACED, run_ns=100_000 * US) for me in range(2)]
+    ranks[0].event("MPI_Send", 0, 0, u(0) + z(1) + z(0) + u(8))
+    ranks[1].event("MPI_Recv", 50_000 * US, 50_000 * US, u(0) + z(0) + z(0) + z(0) + z(0) + u(8))
+    ranks[1].count("MPI_Recv", 50_000 * US)
+    ranks[1].runqueue_wait_ns = 50_000 * US
+    report = build.build(Recording.open(write_recording(tmp_path, ranks)))
+    (call,) = report.waiting.calls
+    assert (call.transfer.least_s, call.transfer.most_s) == pytest.approx((0, 50e-3), abs=1e-9)
+    # THEN there is no row of it
+    said = "ot told apart: MPI_Recv 25 ms a rank: all of it may be transferring, or waiting for a core"
+    for view in (render_text(report, section="waiting"), render_html(report)):
+        assert said in " ".join(view.split())
+    assert "0-100 %" not in render_text(report, section="waiting")

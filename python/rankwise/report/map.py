@@ -30,7 +30,7 @@ def node_map(placements: Sequence[Placed], messages: CommMatrix, use: Use, recor
     hosts = [host["host"] for host in recording.context["hosts"]]
     interfaces: dict[str, list[data.NodeInterface]] = {}
     for each in use.interfaces:
-        if not each.idle and each.interface != "lo":
+        if not each.idle and each.interface != "lo" and each.ranks != "":
             found = data.NodeInterface(each.interface, each.rx_bytes, each.tx_bytes)
             interfaces.setdefault(hosts[each.host], []).append(found)
     interrupted: dict[str, list[int]] = {}

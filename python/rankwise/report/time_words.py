@@ -5,7 +5,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from rankwise.quantities import seconds_text
 from rankwise.report.data import ReportData, TimeParts
+
+_ANOTHER = 0.01
 
 
 @dataclass(frozen=True)
@@ -71,6 +74,12 @@ def worst(report: ReportData, most: int) -> list[int]:
     whole = report.ranks.time_s
     order = sorted(range(len(whole)), key=lambda at: (_share(time.computation_s[at], whole[at]), at))
     return order[:most]
+
+
+def own_time(report: ReportData, time_s: float) -> str:
+    """A rank's time, where it differs from that of the run by a hundredth; else the first line has it."""
+    run_s = report.program.elapsed_s
+    return seconds_text(time_s) if abs(time_s - run_s) > _ANOTHER * run_s else ""
 
 
 def note(time: TimeParts) -> str | None:

@@ -315,10 +315,11 @@ def interrupt_line(line: InterruptLine) -> tuple[str, str, str, str]:
 
 _NAMED = 8  # interfaces of a sentence
 _HOW = {"interrupt": "interrupt goes to", "allowed": "interrupt may go to", "rps": "RPS", "xps": "XPS"}
+QUEUE_USE = ("interface", "served by", "queues", "PUs")
 
 
-def queue_use(use: Use, hosts: Sequence[str]) -> list[tuple[str, list[tuple[str, str, str]]]]:
-    """Hosts whose queues are served alike; of these: interface, which queues and how they are served, the PUs."""
+def queue_use(use: Use, hosts: Sequence[str]) -> list[tuple[str, list[tuple[str, ...]]]]:
+    """Hosts whose queues are served alike; of these rows for headings `QUEUE_USE`, each word once for all below it."""
     alike: dict[int, dict[tuple[str, str, str], list[str]]] = {}
     for each in use.queues:
         if each.pus is not None:
@@ -326,12 +327,17 @@ def queue_use(use: Use, hosts: Sequence[str]) -> list[tuple[str, list[tuple[str,
                 each.queue
             )
     names = short_names(hosts)
-    found: dict[tuple[tuple[str, str, str], ...], list[str]] = {}
+    found: dict[tuple[tuple[str, ...], ...], list[str]] = {}
     for host, served in alike.items():
-        rows = [
-            (interface, f"{_HOW.get(how, how)}: {', '.join(queues)}", pus or "none")
-            for (interface, how, pus), queues in served.items()
-        ]
+        ways = [*_HOW, *(how for _, how, _ in served)]
+        order = sorted(served, key=lambda key: (key[0], ways.index(key[1])))
+        rows: list[tuple[str, ...]] = []
+        above = ("", "")
+        for interface, how, pus in order:
+            new = interface != above[0], (interface, how) != above
+            first = interface if new[0] else "", _HOW.get(how, how) if new[1] else ""
+            rows.append((*first, ", ".join(served[interface, how, pus]), pus or "none"))
+            above = interface, how
         found.setdefault(tuple(rows), []).append(names[host])
     return [(hosts_text(on, len(hosts)).removeprefix(" "), list(rows)) for rows, on in found.items()]
 

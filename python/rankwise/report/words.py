@@ -26,6 +26,7 @@ CORE_BOUNDS = (
     "time without a core is in neither; how much of it each call had is known only roughly, so shares have a least and "
     "a most"
 )
+_NOTHING_KNOWN = "all of it may be transferring, or waiting for a core"
 _ANONYMOUS = "(anonymous namespace)"
 
 
@@ -166,9 +167,24 @@ def clocks_text(waiting: Waiting) -> str:
     return text
 
 
+def known_calls(waiting: Waiting) -> list[WaitingCall]:
+    """Functions whose shares say something: not those that may be all transferring or all waiting for a core."""
+    return [call for call in waiting.calls if not _says_nothing(call)]
+
+
+def _says_nothing(call: WaitingCall) -> bool:
+    part = call.transfer
+    return part is not None and call.time_s > 0 and part.most_s - part.least_s >= 0.99 * call.time_s
+
+
 def cores_apart(waiting: Waiting) -> bool:
     """Whether waiting for a core is at least one percent of the time of some function."""
-    return any(call.core and call.core.most_s >= 0.005 * call.time_s for call in waiting.calls)
+    return any(call.core and call.core.most_s >= 0.005 * call.time_s for call in known_calls(waiting))
+
+
+def waited_most(call: WaitingCall) -> tuple[str, str]:
+    """How long the rank waited that waited most, and which it is."""
+    return (seconds_text(call.most_s), str(call.most_rank)) if call.most_s > 0 else ("-", "-")
 
 
 def waiting_shares(waiting: Waiting, call: WaitingCall) -> tuple[str, ...]:
@@ -195,8 +211,9 @@ def unsplit_text(call: UnsplitCall) -> str:
 def not_split_texts(waiting: Waiting, ranks: int) -> list[str]:
     """Functions of which waiting is not told apart, with their time a rank; a sentence for each reason."""
     by_reason: dict[str, list[str]] = {}
-    for call in waiting.not_split:
-        by_reason.setdefault(call.why, []).append(f"{call.call} {seconds_text(call.time_s / ranks)}")
+    rest = [(call.call, call.time_s, _NOTHING_KNOWN) for call in waiting.calls if _says_nothing(call)]
+    for name, time_s, why in [(call.call, call.time_s, call.why) for call in waiting.not_split] + rest:
+        by_reason.setdefault(why, []).append(f"{name} {seconds_text(time_s / ranks)}")
     return [f"not told apart: {', '.join(calls[:6])} a rank: {why}" for why, calls in by_reason.items()]
 
 

@@ -35,7 +35,7 @@ class NodeKind(msgspec.Struct, frozen=True):
 
 
 class NodeInterface(msgspec.Struct, frozen=True):
-    """A network interface or port that something went through.
+    """A network interface or port that ranks used, or of which it is not known who used it.
 
     Attributes:
         name: Its name.
@@ -59,7 +59,7 @@ class MapNode(msgspec.Struct, frozen=True):
         inside_bytes: Sent between its ranks, to another package or not; messages of a rank to itself are in none.
         sent_bytes: Sent to other nodes.
         received_bytes: Received from other nodes.
-        interfaces: That were used in the recorded run; empty where nothing is known of them.
+        interfaces: That were used in the recorded run by ranks; empty where nothing is known of them.
         interrupt_pus: OS PUs that alone take the interrupts or packets of an interface; empty in a lab, where they
             are those of its one machine.
     """

@@ -9,10 +9,10 @@ function nodeBox(node, kind, open) {
         if (!level) return cores.map(core => {
             const ranks = on[core], pus = kind.pus[core]
             const interrupts = pus.some(pu => node.interrupt_pus.includes(pu))
-            const text = ranks.length > 2 ? `${ranks.length} ranks` : ranks.join(" ") || "·"
+            const text = ranks.length > 2 ? `${ranks.length} ranks` : ranks.join(" ") || (anywhere.length ? "any" : "·")
             return element("span", {
                 class: `core${ranks.length ? " used" : ""}${ranks.length > 1 ? " shared" : ""}${interrupts ? " interrupts" : ""}`, text,
-                "data-tip": `core ${core} (PU ${pus.join(", ")}): ${ranks.length ? `${ranks.length == 1 ? "rank" : "ranks"} ${ranks.join(" ")}` : "no rank"}` +
+                "data-tip": `core ${core} (PU ${pus.join(", ")}): ${ranks.length ? `${ranks.length == 1 ? "rank" : "ranks"} ${ranks.join(" ")}` : anywhere.length ? "any of the ranks that are bound to none" : "no rank"}` +
                     (interrupts ? "\ntakes the network's interrupts" : ""),
             })
         })

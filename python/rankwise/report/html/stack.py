@@ -43,13 +43,15 @@ class Time:
     Attributes:
         mean: Of the mean rank.
         mean_s: Its time.
-        worst: Name, pieces and time of the ranks that computed for the least part of theirs.
+        mean_time: The same as text, where it is not the run's.
+        worst: Name, pieces and time likewise of the ranks that computed for the least part of theirs.
         note: What is not told apart.
     """
 
     mean: list[Piece]
     mean_s: float
-    worst: list[tuple[str, list[Piece], float]]
+    mean_time: str
+    worst: list[tuple[str, list[Piece], str]]
     note: str | None
 
 
@@ -76,12 +78,16 @@ def time_bars(report: ReportData) -> Time | None:
         (
             f"rank {report.ranks.rank[at]}",
             pieces([part.seconds[at] for part in parts], whole[at], False),
-            whole[at],
+            time_words.own_time(report, whole[at]),
         )
         for at in time_words.worst(report, min(FIRST_RANKS, len(whole) - 1))
     ]
     return Time(
-        pieces([part.mean_s for part in parts], mean_s, True), mean_s, worst, time_words.note(report.time)
+        pieces([part.mean_s for part in parts], mean_s, True),
+        mean_s,
+        time_words.own_time(report, mean_s),
+        worst,
+        time_words.note(report.time),
     )
 
 

@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from rich.console import RenderableType
 from rich.text import Text
 
-from rankwise.quantities import seconds_text
 from rankwise.report import FIRST_RANKS
 from rankwise.report import time_words as words
 from rankwise.report.data import ReportData
@@ -38,10 +37,12 @@ def first(report: ReportData) -> list[RenderableType]:
     whole_s = report.ranks.time_s
     mean_s = sum(whole_s) / len(whole_s)
     parts += _legend(found, mean_s)
-    parts.append(_bar("mean rank", found, [part.mean_s for part in found], mean_s))
+    own = words.own_time(report, mean_s)
+    parts.append(_bar("mean rank", found, [part.mean_s for part in found], mean_s, own))
     for at in words.worst(report, min(FIRST_RANKS, len(whole_s) - 1)):
         seconds = [part.seconds[at] for part in found]
-        parts.append(_bar(f"rank {report.ranks.rank[at]}", found, seconds, whole_s[at]))
+        own = words.own_time(report, whole_s[at])
+        parts.append(_bar(f"rank {report.ranks.rank[at]}", found, seconds, whole_s[at], own))
     if len(whole_s) > 1:
         parts.append(Text("  below the mean: the ranks that computed for the least part of their time"))
     return parts + _wrapped([note] if (note := words.note(report.time)) else [])
@@ -66,7 +67,7 @@ def _legend(found: Sequence[words.Part], mean_s: float) -> list[RenderableType]:
     return [*lines]
 
 
-def _bar(name: str, found: Sequence[words.Part], seconds: Sequence[float], whole_s: float) -> Text:
+def _bar(name: str, found: Sequence[words.Part], seconds: Sequence[float], whole_s: float, own: str) -> Text:
     text = Text(f"  {name:<{_NAME}}")
     begin, end_s = 0, 0.0
     for part, part_s in zip(found, seconds, strict=True):
@@ -75,8 +76,7 @@ def _bar(name: str, found: Sequence[words.Part], seconds: Sequence[float], whole
         end = min(round(end_s / whole_s * _BAR), _BAR) if whole_s > 0 else 0
         text.append(mark * (end - begin), style=style)
         begin = max(begin, end)
-    text.append(" " * (_BAR - begin))
-    return text.append(f"{seconds_text(whole_s):>10}")
+    return text.append(f"{own:>{_BAR - begin + 10}}") if own else text
 
 
 def _wrapped(sentences: Sequence[str]) -> list[RenderableType]:

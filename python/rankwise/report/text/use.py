@@ -109,7 +109,7 @@ def _queues(report: ReportData) -> list[RenderableType]:
     groups, more = _worst(
         words.queue_use(report.use, report.program.hosts), "kinds of nodes", "that are first"
     )
-    return [*columns(("queues of", "served by", "PUs"), groups, left=(1, 2)), *more]
+    return [*columns(("queues of", *words.QUEUE_USE[1:]), groups, left=(1, 2, 3)), *more]
 
 
 def _interfaces(report: ReportData) -> list[RenderableType]:

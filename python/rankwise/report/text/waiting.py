@@ -13,8 +13,10 @@ from rankwise.report.words import (
     CORE_BOUNDS,
     clocks_text,
     cores_apart,
+    known_calls,
     not_split_texts,
     unsplit_text,
+    waited_most,
     waiting_shares,
 )
 
@@ -35,16 +37,16 @@ def view(report: ReportData) -> list[RenderableType]:
             f"  {call.call}",
             seconds_text(call.time_s / ranks),
             *waiting_shares(found, call),
-            f"{seconds_text(call.most_s)} (rank {call.most_rank})",
+            "{} (rank {})".format(*waited_most(call)) if call.most_s else "-",
         )
-        for call in found.calls[:_SHOWN]
+        for call in known_calls(found)[:_SHOWN]
     ]
     headings = [heading, "time a rank", "waiting", "transferring", "waited most"]
     lines = [unsplit_text(call) for call in found.unsplit[:_SHOWN]] + not_split_texts(found, ranks)
     if found.calls or found.unsplit:
         lines.append(clocks_text(found))
     parts: list[RenderableType] = [title(heading)]
-    if cores_apart(found):
+    if rows and cores_apart(found):
         # One column more, and numbers with bounds: the title has no place beside them.
         parts.append(table(("", "a rank", "waiting", "transfer", "for a core", "waited most"), rows, gap=1))
         lines.append(CORE_BOUNDS)
