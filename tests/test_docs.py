@@ -14,7 +14,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from kept import unpack
+from lab.kept import unpack
 from pages import blocks
 from pictures.cases import CASES
 from pictures.draw import picture, replayed

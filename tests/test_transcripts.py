@@ -30,7 +30,7 @@ from pathlib import Path
 
 import mpis
 import pytest
-from kept import archive, hidden, sealed_anew, unpack
+from lab.kept import archive, hidden, sealed_anew, unpack
 from pages import blocks
 from raw_writer import MANIFEST, Rank, write_recording
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import msgspec
 from accuracy.state import State
-from kept import archive, hidden, sealed_anew, unpack
+from lab.kept import archive, hidden, sealed_anew, unpack
 
 from rankwise.lab.validation.prediction import DRAWS
 from rankwise.machine.file import load
