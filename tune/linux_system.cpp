@@ -68,6 +68,11 @@ Sample LinuxSystem::sample(bool light) {
     return sample;
 }
 
+Sample LinuxSystem::sample_with_movers() {
+    observer_.look_for_movers();
+    return sample(false);
+}
+
 std::string LinuxSystem::apply(const Change &change) {
     // Whoever killed the guard may kill this next.
     if (!guard_.watch()) {
@@ -86,17 +91,6 @@ std::optional<Seconds> LinuxSystem::go_on() {
         notes_.push_back(std::move(trouble));
     }
     return next;
-}
-
-void LinuxSystem::restore() {
-    const auto restored = actor_.restore();
-    if (restored.changed_since > 0) {
-        notes_.push_back("masks of " + std::to_string(restored.changed_since) +
-                         " threads were changed by another process, and stay");
-    }
-    if (restored.failed > 0) {
-        notes_.push_back("masks of " + std::to_string(restored.failed) + " threads could not be given back");
-    }
 }
 
 std::vector<std::string> LinuxSystem::notes() {

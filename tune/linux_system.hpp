@@ -24,11 +24,12 @@ class LinuxSystem : public System {
 
     Seconds now() const override;
     Sample sample(bool light) override;
+    Sample sample_with_movers() override;
     std::string apply(const Change &change) override;
     std::optional<Seconds> go_on() override;
     PuSet usable(const TaskId &process) override { return cpuset_of(proc_, sys_, process.number); }
     std::string undo() override { return actor_.undo(); }
-    void restore() override;
+    GivenBack restore() override { return actor_.restore(); }
 
     /// @brief What was changed stays: nothing is left to restore, by anybody.
     void keep() { actor_.forget(); }

@@ -30,6 +30,8 @@ namespace {
 
 constexpr Seconds longest_wait_s = 1; // the guard is looked after so often
 constexpr Seconds patience_s = 10;    // for ranks, where it ends with them
+// It has ended as it should, but its journal has what could not be given back.
+constexpr int left_status = 3;
 
 Descriptor take_signals(bool daemon) {
     sigset_t wanted;
@@ -53,7 +55,8 @@ class Run {
         : plan_(plan), events_(plan.events), signals_(take_signals(plan.daemon)), system_(plan),
           tuner_(plan_.node, plan_.policy, system_, [this](const Event &event) { log(event); }) {}
 
-    void work() {
+    /// @return the status to end with
+    int work() {
         while (!stopped_) {
             const Seconds due = tuner_.step();
             server_.see(system_.limits());
@@ -65,11 +68,13 @@ class Run {
             }
             wait_until(due);
         }
-        tuner_.stop(!plan_.keep);
+        const auto given = tuner_.stop(!plan_.keep);
         if (plan_.keep) {
             system_.keep();
         }
         log_notes();
+        tuner_.end();
+        return given.failed > 0 ? left_status : 0;
     }
 
   private:
@@ -149,7 +154,7 @@ int run(int argc, char **argv) {
     }
     if (argc == 2 && std::string_view(argv[1]) == "--movers") {
         Text text;
-        for (const auto &mover : find_movers(text, "/proc", "/sys")) {
+        for (const auto &mover : MoverReader("/proc", "/sys").read(text, true)) {
             std::printf("%s\n", mover.c_str());
         }
         if (!sees_all_processes(text, "/proc")) {
@@ -162,8 +167,7 @@ int run(int argc, char **argv) {
         return 2;
     }
     const auto plan = read_plan(argv[1]);
-    Run(plan).work();
-    return 0;
+    return Run(plan).work();
 }
 
 } // namespace

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "given_back.hpp"
 #include "types.hpp"
 
 namespace rankwise::tune {
@@ -17,6 +18,9 @@ class System {
 
     /// @param[in] light pages only, for windows of a measurement: takes microseconds
     virtual Sample sample(bool light) = 0;
+
+    /// @brief A full sample that looks for other movers now: what others say of them may be some seconds old.
+    virtual Sample sample_with_movers() = 0;
 
     /// @brief Carry a change out, whole or not at all: if a thread cannot be moved, those before it are moved
     /// back. Every original mask is in the journal before the first thread is touched.
@@ -38,7 +42,7 @@ class System {
 
     /// @brief Give all threads, pages excepted, what they had before the first change, unless somebody else
     /// has changed it since.
-    virtual void restore() = 0;
+    virtual GivenBack restore() = 0;
 };
 
 } // namespace rankwise::tune

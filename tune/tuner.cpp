@@ -68,9 +68,13 @@ struct Tuner::State {
     std::map<std::string, Group> groups;
     std::optional<Trial> trial;
     Mapping trial_mapping;
-    std::map<std::int32_t, PuSet> lines; ///< interrupts that were moved, and where they are
-    std::set<std::int32_t> fixed;        ///< that cannot be moved
-    std::string left_of;                 ///< group of which a change could not be taken back whole
+    struct Line {
+        PuSet at;
+        std::string group; ///< that it was moved for
+    };
+    std::map<std::int32_t, Line> lines;    ///< interrupts that were moved
+    std::map<std::int32_t, Seconds> fixed; ///< that could not be moved, and when that is tried again
+    std::string left_of;                   ///< group of which a change could not be taken back whole
     Seconds next_full = 0, next_light = 0, filled_at = 0;
     double budget = 0, slowed = 1;
     int quiet = 0;
@@ -201,6 +205,25 @@ struct Tuner::State {
         return !who.empty();
     }
 
+    /// Interrupts go back to where they were once the ranks are gone that they were moved for.
+    void give_lines_back() {
+        if (!left_of.empty()) // the change before is still to be undone
+            return;
+        std::erase_if(lines, [&](const auto &each) {
+            const auto &[number, line] = each;
+            if (groups.contains(line.group))
+                return false;
+            Change back;
+            back.interrupts.push_back({number, line.at, {}});
+            const std::string why = system.apply(back);
+            log(why.empty() ? Event::restored : Event::failed, line.group,
+                why.empty() ? "interrupt " + std::to_string(number) +
+                                  " is where it was: the ranks are gone that it was moved for"
+                            : why);
+            return true;
+        });
+    }
+
     /// Whether a change that could not be taken back everywhere is now.
     bool has_taken_back() {
         if (!left_of.empty() && system.undo().empty())
@@ -213,6 +236,7 @@ struct Tuner::State {
     Seconds look(Seconds now) {
         const Sample sample = system.sample(false);
         meet(sample);
+        give_lines_back();
         const bool may_act = !stands_back(sample) && has_taken_back();
         bool worth_it = false;
         for (auto &[name, group] : groups) {
@@ -299,7 +323,7 @@ struct Tuner::State {
         if (!known)
             return;
         // Light samples do not say whether ranks are suspended, and what they do then is nothing.
-        const Sample full = system.sample(false);
+        const Sample full = system.sample_with_movers();
         const bool stopped = std::any_of(full.ranks.begin(), full.ranks.end(), [&](const RankSample &rank) {
             return rank.group == name && rank.stopped;
         });
@@ -369,10 +393,11 @@ struct Tuner::State {
         if (!decision.refused.empty())
             say(observation.group, Event::refused, decision.refused);
         if (policy.move_interrupts)
-            for (Proposal &each : decide_interrupts(observation, node, group.allowed, nobodys(), fixed)) {
+            for (Proposal &each :
+                 decide_interrupts(observation, node, group.allowed, nobodys(), left_lines())) {
                 Change::Interrupt &interrupt = each.change.interrupts.front();
                 if (const auto line = lines.find(interrupt.number); line != lines.end())
-                    interrupt.from = line->second;
+                    interrupt.from = line->second.at;
                 found.push_back(std::move(each));
             }
         // Jobs that have run for long are likely to go on for long.
@@ -415,6 +440,15 @@ struct Tuner::State {
                   proposal.mapping);
     }
 
+    /// Interrupts that are not to be moved.
+    std::set<std::int32_t> left_lines() {
+        std::erase_if(fixed, [&](const auto &each) { return each.second <= system.now(); });
+        std::set<std::int32_t> left;
+        for (const auto &[number, until] : fixed)
+            left.insert(number);
+        return left;
+    }
+
     /// Units that no rank of any group has.
     PuSet nobodys() const {
         PuSet units;
@@ -446,9 +480,9 @@ struct Tuner::State {
             group.learn(*trial, trial_mapping, policy, node, now);
             for (const Change::Interrupt &interrupt : trial->attempt().change.interrupts)
                 if (trial->outcome() == Trial::Outcome::kept)
-                    lines[interrupt.number] = interrupt.to;
+                    lines[interrupt.number] = {interrupt.to, name};
                 else if (trial->outcome() == Trial::Outcome::failed)
-                    fixed.insert(interrupt.number);
+                    fixed[interrupt.number] = now + policy.longest_pause;
             if (trial->outcome() == Trial::Outcome::failed)
                 group.keep_to(usable(group));
         }
@@ -504,17 +538,23 @@ Seconds Tuner::step() {
     return state.trial ? now : std::max(state.due(), now);
 }
 
-void Tuner::stop(bool restore) {
+GivenBack Tuner::stop(bool restore) {
     State &state = *state_;
     if (state.trial) {
         state.trial->abandon("the tuner stops");
         state.trial.reset();
     }
-    if (restore) {
-        state.system.restore();
-        state.log(Event::restored, {}, "all masks are what they were");
-    }
-    state.log(Event::stopped, {}, {});
+    if (!restore)
+        return {};
+    const GivenBack given = state.system.restore();
+    const std::string text = given_back_text(given);
+    state.log(given.failed > 0 ? Event::failed : Event::restored, {},
+              text.empty() ? "all masks are what they were" : text);
+    return given;
+}
+
+void Tuner::end() {
+    state_->log(Event::stopped, {}, {});
 }
 
 } // namespace rankwise::tune

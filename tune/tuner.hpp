@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 
+#include "given_back.hpp"
 #include "system.hpp"
 
 namespace rankwise::tune {
@@ -37,7 +38,11 @@ class Tuner {
     Seconds step();
 
     /// @brief Finish: undo what is being tried, give back all masks if `restore`.
-    void stop(bool restore);
+    /// @return what became of them
+    GivenBack stop(bool restore);
+
+    /// @brief Say that this was all.
+    void end();
 
   private:
     struct State;

@@ -110,6 +110,7 @@ struct PuSample {
     std::int32_t line_numa = -1;              ///< NUMA node of its device; -1 if not known
     bool line_steered = false;                ///< packets of its interface are handed on to other units (RPS)
     bool steered_to = false;                  ///< packets are handed on to this one
+    bool isolated = false;                    ///< kept from what others do (isolcpus, nohz_full)
     double clock = 1;                         ///< current clock by highest, 1 where it cannot be read
     std::optional<double> clock_limit{};      ///< highest clock allowed by highest there is
     std::optional<std::uint64_t> throttled{}; ///< times that heat held its core or package back, since boot

@@ -49,7 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--rounds", type=int, default=5, help="of all ways to run each case (default: 5)")
     parser.add_argument("--scale", type=float, default=1.0, help="of each run's seconds (default: 1)")
     parser.add_argument(
-        "--minutes", type=float, default=50.0, help="begin nothing that would not end by then (default: 50)"
+        "--minutes", type=float, default=60.0, help="begin nothing that would not end by then (default: 60)"
     )
     parser.add_argument("--faults", type=int, default=1000, help="rounds of faults (default: 1000)")
     parser.add_argument(

@@ -110,14 +110,14 @@ CASES = [
         "two nodes are emulated ([lab](../lab.md), `--irq-core 0`): real TCP, whose packets the kernel takes "
         "in on core 0 of "
         "each. Rank 0 computes; rank 1 beside it receives what rank 2 on the other node sends, then meets rank 0. "
-        "The tuner is a daemon inside the node. The emulated switch runs on core 0, too, and the sender on the same "
+        "The tuner is a daemon inside the node; irqbalance and numad run outside, beside the machine's own interrupts "
+        "and memory. The emulated switch runs on core 0, too, and the sender on the same "
         "two processing units: the better mapping is whichever came out faster",
         18,
-        {ON_IRQ: (0, 1), BESIDE_IRQ: (1, 0)},
+        {ON_IRQ: (0, 1), BESIDE_IRQ: (1, 0), KERNEL: None},
         (ON_IRQ, BESIDE_IRQ),
         (300, 0),
         messages=100,
         message_bytes=1400,
-        tools=(),
     ),
 ]

@@ -71,10 +71,11 @@ class LabHost:
         Raises:
             Failed: It cannot be counted.
         """
-        cores = case.mappings[way.mapping]
-        assert cores is not None
+        chosen = case.mappings[way.mapping]
+        # Without a binding each rank may be on both cores of its node.
+        cores = [[core] for core in chosen] if chosen else [[0, 1], [0, 1]]
         hosts = [node.host for node in self.lab.nodes]
-        seats = [(0, [cores[0]]), (0, [cores[1]]), (1, [1])]
+        seats = [(0, cores[0]), (0, cores[1]), (1, [1])]
         placement = Placement.explicit(self.lab.topology(), seats, hosts, "explicit")
         words = [
             str(self.programs / "feed"), *map(str, (seconds, case.work[0], case.messages, case.message_bytes)),

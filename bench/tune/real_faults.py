@@ -79,6 +79,8 @@ def one_round(
                 elif not before:
                     before = _masks(ranks)
                 time.sleep(0.01)
+            if not before:
+                raise Failed("its ranks were not seen before the first change")
             time.sleep(dice.uniform(0, 1))
             tuners = tuners_of(job.pid)
             began = time.monotonic()
@@ -90,7 +92,7 @@ def one_round(
             after = _masks(ranks)
             into.rounds += 1
             into.threads += len(after)
-            into.wrong += sum(mask != before.get(key, mask) for key, mask in after.items())
+            into.wrong += sum(mask != _wanted(before, key) for key, mask in after.items())
             if not guard_too:
                 into.restored_s.append(restored - began)
         finally:
@@ -98,9 +100,14 @@ def one_round(
             job.wait()
 
 
+def _wanted(before: dict[tuple[int, int], frozenset[int]], key: tuple[int, int]) -> frozenset[int]:
+    """What a thread had, or, if it was born since, its process' first thread."""
+    return before[key] if key in before else before[key[0], key[0]]
+
+
 def _until_restored(ranks: list[int], before: dict[tuple[int, int], frozenset[int]], began: float) -> float:
     while time.monotonic() < began + LONGEST_S:
-        if all(mask == before.get(key, mask) for key, mask in _masks(ranks).items()):
+        if all(mask == _wanted(before, key) for key, mask in _masks(ranks).items()):
             break
         time.sleep(0.0005)
     return time.monotonic()

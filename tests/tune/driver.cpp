@@ -102,7 +102,8 @@ void show_pu(std::ostream &line, const PuSample &pu) {
          << ", \"interrupts\": " << pu.interrupts << ", \"line\": " << pu.line
          << ", \"line_share\": " << pu.line_share << ", \"line_numa\": " << pu.line_numa
          << ", \"line_steered\": " << (pu.line_steered ? "true" : "false")
-         << ", \"steered_to\": " << (pu.steered_to ? "true" : "false") << ", \"clock\": " << pu.clock
+         << ", \"steered_to\": " << (pu.steered_to ? "true" : "false")
+         << ", \"isolated\": " << (pu.isolated ? "true" : "false") << ", \"clock\": " << pu.clock
          << ", \"clock_limit\": ";
     show_optional(line, pu.clock_limit);
     line << ", \"throttled\": ";
@@ -142,12 +143,14 @@ void do_line(const std::string &line, LinuxSystem &system) {
     words >> what;
     if (what == "sample" || what == "light") {
         show(system.sample(what == "light"));
+    } else if (what == "movers") {
+        show(system.sample_with_movers());
     } else if (what == "move") {
         std::cout << system.apply(change_of(words, system)) << std::endl;
     } else if (what == "irq") {
         Change change;
         while (words >> number >> to) {
-            change.interrupts.push_back({number, {}, pus(to)});
+            change.interrupts.push_back({number, {}, to == "back" ? PuSet() : pus(to)});
         }
         std::cout << system.apply(change) << std::endl;
     } else if (what == "pages") {
@@ -163,8 +166,7 @@ void do_line(const std::string &line, LinuxSystem &system) {
     } else if (what == "undo") {
         std::cout << system.undo() << std::endl;
     } else if (what == "restore") {
-        system.restore();
-        std::cout << std::endl;
+        std::cout << given_back_text(system.restore()) << std::endl;
     } else if (what == "disk") { // the next record is on it once somebody has opened this FIFO
         words >> gate;
         std::cout << std::endl;

@@ -73,6 +73,17 @@ void Actor::undo_interrupts(std::vector<InterruptEntry> &done) {
     journal_.add({}, done);
 }
 
+/// It has what it had before the first change.
+void Actor::forget_interrupt(std::int32_t number) {
+    content_.interrupts.erase(number);
+    if (content_.interrupts.empty()) {
+        guard_.release([](const TaskId &name) { return name == TaskId{}; });
+    }
+    if (content_.empty()) {
+        journal_.remove();
+    }
+}
+
 std::string Actor::apply(const Change &change, const std::vector<RankSample> &ranks) {
     const auto is_rank = [&](const Change::Pages &pages) {
         return std::ranges::find(ranks, pages.process, &RankSample::process) != ranks.end();
@@ -97,6 +108,10 @@ std::string Actor::apply(const Change &change, const std::vector<RankSample> &ra
         last_.masks.threads.emplace(entry.thread, entry).first->second.original = entry.before;
     }
     for (const auto &interrupt : change.interrupts) {
+        if (interrupt.to.none()) {
+            forget_interrupt(interrupt.number);
+            continue;
+        }
         const auto &entry = content_.interrupts.at(interrupt.number);
         last_.masks.interrupts.emplace(entry.number, entry).first->second.original = entry.before;
     }

@@ -50,6 +50,7 @@ class Actor {
   private:
     std::string apply_interrupts(const std::vector<Change::Interrupt> &interrupts);
     void undo_interrupts(std::vector<InterruptEntry> &done);
+    void forget_interrupt(std::int32_t number);
     void forget_ended(const std::vector<RankSample> &ranks);
     void heed(const RankSample &rank, std::vector<ThreadEntry> &changed);
 

@@ -27,6 +27,23 @@ bool is_of_file(std::string_view place, const struct stat &status) { // `fe:00:9
            major_number == major(status.st_dev) && minor_number == minor(status.st_dev);
 }
 
+/// Who has locked a process' directory. Anybody may, but only its own user and root can tune it.
+std::string holder_text(int directory) {
+    struct stat of_process{}, of_holder{};
+    const auto holder = lock_holder(directory);
+    if (holder <= 0) {
+        return "is tuned by another tuner already";
+    }
+    const auto name = "process `" + std::to_string(holder) + "`";
+    const bool known = fstat(directory, &of_process) == 0 &&
+                       stat(("/proc/" + std::to_string(holder)).c_str(), &of_holder) == 0;
+    if (known && of_holder.st_uid != 0 && of_holder.st_uid != of_process.st_uid) {
+        return "is locked by " + name + " of user " + std::to_string(of_holder.st_uid) +
+               ", which cannot tune it: it is to be ended first";
+    }
+    return "is tuned by " + name + " already";
+}
+
 } // namespace
 
 Claim claim(const std::string &directory) {
@@ -37,10 +54,7 @@ Claim claim(const std::string &directory) {
     }
     made.why = std::string("cannot be claimed: ") + std::strerror(errno);
     if (made.file && errno == EWOULDBLOCK) {
-        const auto holder = lock_holder(made.file.number());
-        made.why = "is tuned by " +
-                   (holder > 0 ? "process `" + std::to_string(holder) + "`" : std::string("another tuner")) +
-                   " already";
+        made.why = holder_text(made.file.number());
     }
     made.file.reset();
     return made;

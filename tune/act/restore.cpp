@@ -206,17 +206,10 @@ Restored restore(const JournalContent &content, const std::string &proc, const s
 }
 
 std::string restored_text(const Restored &restored) {
-    std::string text;
-    const auto say = [&](const std::string &part) { text.append(text.empty() ? "" : "; ").append(part); };
-    if (restored.threads + restored.interrupts > 0) {
-        say(std::to_string(restored.threads) + " threads and " + std::to_string(restored.interrupts) +
-            " interrupts were given back what they had");
-    }
-    if (restored.failed > 0) {
-        say(std::to_string(restored.failed) + " threads or interrupts could not be given back what they had");
-    }
+    auto text = given_back_text(restored);
     if (restored.damaged) {
-        say("a journal is damaged: not all that it says may have been given back");
+        text += text.empty() ? "" : "; ";
+        text += "a journal is damaged: not all that it says may have been given back";
     }
     return text;
 }

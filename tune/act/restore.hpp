@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "act/journal.hpp"
+#include "given_back.hpp"
 #include "types.hpp"
 
 namespace rankwise::tune {
@@ -14,11 +15,7 @@ namespace rankwise::tune {
 inline constexpr useconds_t until_listed_us = 200;
 
 /// @brief What a journal's processes were given back.
-struct Restored {
-    std::size_t threads = 0;
-    std::size_t interrupts = 0;
-    std::size_t changed_since = 0; ///< by somebody else: left as they are
-    std::size_t failed = 0;
+struct Restored : GivenBack {
     JournalContent left;  ///< what failed, to be tried again
     bool damaged = false; ///< there is a STATE/journal.damaged, which nothing can be restored from
     bool all() const { return failed == 0 && !damaged; }

@@ -11,6 +11,7 @@
 
 #include "act/claim.hpp"
 #include "error.hpp"
+#include "proc/text.hpp"
 
 namespace rankwise::tune {
 namespace {
@@ -33,6 +34,22 @@ void make_directory(const std::string &state) {
     }
 }
 
+/// For whoever does not find it in /proc/locks, which has another device than stat(2) on some file systems.
+void write_holder(int file) {
+    const auto number = std::to_string(getpid());
+    static_cast<void>(ftruncate(file, 0) == 0 && pwrite(file, number.data(), number.size(), 0) > 0);
+}
+
+std::int32_t holder_of(int file) {
+    const auto found = lock_holder(file);
+    Text text;
+    if (found > 0 || !text.read(file, 64)) {
+        return found;
+    }
+    const auto number = as_number(text.view());
+    return number && *number <= INT32_MAX ? static_cast<std::int32_t>(*number) : 0;
+}
+
 bool is_there_still(int file, const std::string &path) {
     struct stat opened{}, found{};
     return fstat(file, &opened) == 0 && lstat(path.c_str(), &found) == 0 && opened.st_dev == found.st_dev &&
@@ -52,14 +69,17 @@ Descriptor lock_state(const std::string &state) {
         }
         if (file && flock(file.number(), LOCK_EX | LOCK_NB) == 0) {
             if (is_there_still(file.number(), path)) {
+                write_holder(file.number());
                 return file;
             }
             continue; // who had it has removed the directory
         }
-        const auto other = file ? lock_holder(file.number()) : 0;
+        const auto other = file ? holder_of(file.number()) : 0;
         if (i >= waits || (i >= first_waits && runs(other))) {
-            throw Error("process `" + std::to_string(other) + "` tunes on this node already",
-                        "`rankwise tune stop` ends it");
+            throw Error(
+                (other > 0 ? "process `" + std::to_string(other) + "`" : std::string("another tuner")) +
+                    " tunes on this node already",
+                "`rankwise tune stop` ends it");
         }
         usleep(wait_us);
     }

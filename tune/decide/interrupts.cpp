@@ -88,9 +88,15 @@ std::vector<Proposal> decide_interrupts(const Observation &observation, const No
     const Problem problem = make_problem(observation, node, allowed);
     if (!problem.refused.empty() || !problem.bound)
         return found;
-    PuSet usable = free;
+    PuSet usable, isolated;
+    for (const auto &[pu, load] : observation.pus) {
+        const auto at = static_cast<std::size_t>(pu);
+        usable.set(at, free.test(at) && load.others < busy_share);
+        isolated.set(at, load.isolated);
+    }
     for (const PuSet &slot : problem.slots)
         usable |= slot;
+    usable &= ~isolated;
     for (std::size_t rank = 0; rank < problem.stays.size(); ++rank)
         if (problem.stays[rank])
             usable &= ~problem.slots[static_cast<std::size_t>(problem.current[rank])];

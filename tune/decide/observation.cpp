@@ -151,6 +151,7 @@ std::vector<Observation> observe(const Sample &before, const Sample &after) {
         load.line_numa = now.line_numa;
         load.line_steered = now.line_steered;
         load.steered_to = now.steered_to;
+        load.isolated = now.isolated;
         if (then != before.pus.end() && now.online && then->online) {
             load.interrupts = share(now.interrupt - then->interrupt, length);
             load.stolen = share(now.stolen - then->stolen, length);

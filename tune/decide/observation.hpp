@@ -44,6 +44,7 @@ struct PuLoad {
     std::int32_t line_numa = -1; ///< NUMA node of its device; -1 if not known
     bool line_steered = false;   ///< packets of its interface are handed on to other units
     bool steered_to = false;     ///< packets are handed on to this one
+    bool isolated = false;       ///< kept from what others do (isolcpus, nohz_full)
 
     /// What ranks get of it, by a core at its highest clock that nobody else uses.
     double capability() const;

@@ -274,6 +274,13 @@ void Trial::drop(const Sample &sample) {
     anew(sample);
 }
 
+/// Who else moves now what the change moves, in a sentence; empty if nobody does.
+std::string Trial::others() {
+    const std::string who =
+        other_movers(system_.sample_with_movers(), policy_, attempt_.group, attempt_.change);
+    return who.empty() ? who : who + " has begun to move processes or pages";
+}
+
 Seconds Trial::next_part() {
     switch (part_) {
     case Part::before: {
@@ -284,11 +291,8 @@ Seconds Trial::next_part() {
         if (3 * (system_.now() - began_) > longest_trial)
             return end(Outcome::too_noisy, Event::refused, "its iterations are too long to be measured");
         // Light samples, as those of windows are, do not say who else is here.
-        if (const std::string who =
-                other_movers(system_.sample(false), policy_, attempt_.group, attempt_.change);
-            !who.empty())
-            return end(Outcome::nothing_learned, Event::refused,
-                       who + " has begun to move processes or pages");
+        if (const std::string who = others(); !who.empty())
+            return end(Outcome::nothing_learned, Event::refused, who);
         return apply("to be measured") ? begin(Part::with) : due_;
     }
     case Part::with:
@@ -306,9 +310,12 @@ Seconds Trial::confirm() {
     const double least = as_fast_as_then * attempt_.without.value_or(0);
     const bool as_then = rate() >= as_fast_as_then * *attempt_.expected;
     const bool faster = attempt_.without && rate() > *attempt_.without;
-    if (rate() >= least && (as_then || faster))
+    if (rate() >= least && (as_then || faster)) {
+        if (const std::string who = others(); !who.empty())
+            return undo(who.c_str()) ? end(Outcome::nothing_learned, Event::undone, who) : due_;
         return end(Outcome::kept, Event::kept,
                    as_then ? "as fast as when it was measured" : "faster than without it");
+    }
     const char *const why = as_then ? "slower than without it" : "not as fast as when it was measured";
     if (!undo(why))
         return due_;
@@ -357,9 +364,8 @@ Seconds Trial::judge() {
     if (gain_->low <= 0)
         return end(Outcome::undone, Event::undone, "its gain is not above zero at 95 %");
     // Who came in the last windows was not looked for.
-    if (const std::string who = other_movers(system_.sample(false), policy_, attempt_.group, attempt_.change);
-        !who.empty())
-        return end(Outcome::nothing_learned, Event::undone, who + " has begun to move processes or pages");
+    if (const std::string who = others(); !who.empty())
+        return end(Outcome::nothing_learned, Event::undone, who);
     if (!apply("it gains"))
         return due_;
     return end(Outcome::kept, Event::kept, "its gain is above zero at 95 %");

@@ -72,6 +72,7 @@ class Trial {
     void anew(const Sample &sample);
     void drop(const Sample &sample);
     bool is_other_phase() const;
+    std::string others();
     Seconds next_part();
     Seconds judge();
     Seconds confirm();

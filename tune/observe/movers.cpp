@@ -2,6 +2,7 @@
 #include "observe/movers.hpp"
 
 #include <algorithm>
+#include <array>
 #include <dirent.h>
 #include <memory>
 #include <sys/stat.h>
@@ -9,6 +10,9 @@
 
 namespace rankwise::tune {
 namespace {
+
+constexpr std::array<std::string_view, 2> movers_by_name{"irqbalance", "numad"};
+constexpr int enough_looks = 2;
 
 std::string first_word(Text &text, const std::string &path) {
     if (!text.read(path)) {
@@ -24,21 +28,6 @@ bool is_trusted(const std::string &process) {
     return stat(process.c_str(), &of) == 0 && (of.st_uid == 0 || of.st_uid == geteuid());
 }
 
-void find_processes(Text &text, const std::string &proc, std::vector<std::string> &movers) {
-    const std::unique_ptr<DIR, int (*)(DIR *)> listing(opendir(proc.c_str()), closedir);
-    while (const dirent *const entry = listing ? readdir(listing.get()) : nullptr) {
-        if (!as_number(entry->d_name)) {
-            continue;
-        }
-        const auto process = proc + "/" + entry->d_name;
-        const auto name = first_word(text, process + "/comm");
-        if (is_trusted(process) && (name == "irqbalance" || name == "numad") &&
-            std::ranges::find(movers, name) == movers.end()) {
-            movers.push_back(name);
-        }
-    }
-}
-
 } // namespace
 
 bool has_dlb(Text &text, const std::string &proc, const TaskId &rank) {
@@ -51,14 +40,54 @@ bool sees_all_processes(Text &text, const std::string &proc) {
     return text.read(proc + "/1/comm");
 }
 
-std::vector<std::string> find_movers(Text &text, const std::string &proc, const std::string &sys) {
+int MoverReader::mover_of(Text &text, std::int32_t number) const {
+    const auto process = proc_ + "/" + std::to_string(number);
+    const auto name = std::ranges::find(movers_by_name, first_word(text, process + "/comm"));
+    return name != movers_by_name.end() && is_trusted(process)
+               ? static_cast<int>(name - movers_by_name.begin())
+               : -1;
+}
+
+/// What was known of those that are there still is kept.
+void MoverReader::list() {
+    std::swap(processes_, before_);
+    processes_.clear();
+    const std::unique_ptr<DIR, int (*)(DIR *)> listing(opendir(proc_.c_str()), closedir);
+    while (const dirent *const entry = listing ? readdir(listing.get()) : nullptr) {
+        const auto number = as_number(entry->d_name);
+        if (!number || *number > INT32_MAX) {
+            continue;
+        }
+        Process process{static_cast<std::int32_t>(*number), 0, -1, entry->d_ino};
+        const auto known = std::ranges::lower_bound(before_, process.number, {}, &Process::number);
+        const bool is_known =
+            known != before_.end() && known->number == process.number && known->file == process.file;
+        processes_.push_back(is_known ? *known : process);
+    }
+    std::ranges::sort(processes_, {}, &Process::number);
+}
+
+std::vector<std::string> MoverReader::read(Text &text, bool all) {
     std::vector<std::string> movers;
-    find_processes(text, proc, movers);
-    const auto balancing = first_word(text, proc + "/sys/kernel/numa_balancing");
+    list();
+    for (auto &process : processes_) {
+        if (all || process.looks < enough_looks) {
+            process.mover = mover_of(text, process.number);
+            // Those that were there before this tuner have long executed their programs.
+            process.looks = looked_ ? process.looks + 1 : enough_looks;
+        }
+        const auto name =
+            process.mover < 0 ? std::string_view() : movers_by_name[static_cast<std::size_t>(process.mover)];
+        if (!name.empty() && std::ranges::find(movers, name) == movers.end()) {
+            movers.emplace_back(name);
+        }
+    }
+    looked_ = true;
+    const auto balancing = first_word(text, proc_ + "/sys/kernel/numa_balancing");
     if (!balancing.empty() && balancing != "0") {
         movers.emplace_back("AutoNUMA");
     }
-    if (first_word(text, sys + "/kernel/sched_ext/state") == "enabled") {
+    if (first_word(text, sys_ + "/kernel/sched_ext/state") == "enabled") {
         movers.emplace_back("sched_ext");
     }
     std::ranges::sort(movers);

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
+#include <sys/types.h>
+#include <utility>
 #include <vector>
 
 #include "proc/text.hpp"
@@ -10,9 +13,31 @@
 
 namespace rankwise::tune {
 
-/// @brief Others that move processes, pages or interrupts of the node: `irqbalance`, `numad` (by names of
-/// processes of root and of this user), `AutoNUMA` (sys/kernel/numa_balancing), `sched_ext` (its state).
-std::vector<std::string> find_movers(Text &text, const std::string &proc, const std::string &sys);
+/// @brief Finds others that move processes, pages or interrupts of the node: `irqbalance`, `numad` (by names
+/// of processes of root and of this user), `AutoNUMA` (sys/kernel/numa_balancing), `sched_ext` (its state).
+class MoverReader {
+  public:
+    MoverReader(std::string proc, std::string sys) : proc_(std::move(proc)), sys_(std::move(sys)) {}
+
+    /// @param[in] all look at the names of all processes; else of those that are new, at two looks: until it
+    ///                executes its program, a process has its parent's name
+    /// @return their names, in order
+    std::vector<std::string> read(Text &text, bool all);
+
+  private:
+    struct Process {
+        std::int32_t number;
+        int looks;
+        int mover;  ///< of those known by name; -1: none
+        ino_t file; ///< of its directory: another process under this number has another one
+    };
+    void list();
+    int mover_of(Text &text, std::int32_t number) const;
+
+    std::string proc_, sys_;
+    std::vector<Process> processes_, before_; ///< by number
+    bool looked_ = false;
+};
 
 /// @return whether processes of all users can be seen: not where /proc is mounted with `hidepid`, and this
 /// user is not in the group that may (`gid=`)

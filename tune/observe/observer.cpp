@@ -2,11 +2,11 @@
 #include "observe/observer.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 #include <sys/stat.h>
 
 #include "observe/groups.hpp"
-#include "observe/movers.hpp"
 #include "observe/numa_pages.hpp"
 #include "proc/tasks.hpp"
 
@@ -27,6 +27,10 @@ std::size_t count_numa_nodes(const Node &node) {
     return nodes.size();
 }
 
+std::string at_most(const char *who, std::size_t count) {
+    return std::string(who) + " may have " + std::to_string(count) + ")";
+}
+
 std::uint32_t user_of(const std::string &proc, std::int32_t process) {
     struct stat status{};
     return stat((proc + "/" + std::to_string(process)).c_str(), &status) == 0 ? status.st_uid : 0;
@@ -42,7 +46,8 @@ Observer::Rank::Rank(const Places &places, const TaskId &id, std::uint32_t owner
 Observer::Observer(const Node &node, Places places)
     : places_(std::move(places)), directory_(places_.pages, places_.proc, places_.users),
       pus_(node, places_.proc, places_.sys), limit_reader_(node, places_.sys), memory_(node, places_.sys),
-      numa_nodes_(count_numa_nodes(node)), queues_(places_.proc, places_.sys) {
+      numa_nodes_(count_numa_nodes(node)), mover_reader_(places_.proc, places_.sys),
+      queues_(places_.proc, places_.sys), own_network_(has_own_network(places_.proc)) {
     for (const auto pid : places_.pids) {
         if (const auto stat = read_task_stat(places_.proc, pid)) {
             add({pid, stat->start}, user_of(places_.proc, pid), std::nullopt);
@@ -63,10 +68,12 @@ void Observer::add(const TaskId &id, std::uint32_t user, std::optional<RankPage>
     }
     if (at == ranks_.end()) {
         at = ranks_.try_emplace(id, places_, id, user, page ? page->owner().ranks : 0).first;
-        const auto of_user = ++used_[user].ranks;
-        ++used_by_all_.ranks;
-        if (of_user > most_ranks_of_user || used_by_all_.ranks > most_ranks) {
-            refuse(at->second, "there are too many ranks");
+        const auto of_user = ++used_[user].ranks, of_all = ++used_by_all_.ranks;
+        if (of_user > most_ranks_of_user || of_all > most_ranks) {
+            refuse(at->second,
+                   "there are too many ranks (" + (of_user > most_ranks_of_user
+                                                       ? at_most("one user", most_ranks_of_user)
+                                                       : at_most("all users together", most_ranks)));
             erase(at);
             return;
         }
@@ -76,6 +83,8 @@ void Observer::add(const TaskId &id, std::uint32_t user, std::optional<RankPage>
         rank.page = std::move(page);
         rank.share.reset();
     }
+    // It is there before MPI is begun. Nothing is changed beside it, however long ago others were looked for.
+    rank.has_dlb = has_dlb(text_, places_.proc, id);
 }
 
 void Observer::open_share(Rank &rank) {
@@ -128,14 +137,18 @@ bool Observer::read_threads(Rank &rank, RankSample &sample) {
         return most - std::min(taken - rank.thread_count, most);
     };
     // One that was seen with as many goes on to be: its masks may be changed.
-    const auto most =
-        std::max(rank.thread_count, std::min({most_threads_of_rank, left(most_threads_of_user, used.threads),
-                                              left(most_threads, used_by_all_.threads)}));
+    const auto of_user = left(most_threads_of_user, used.threads),
+               of_all = left(most_threads, used_by_all_.threads);
+    const auto most = std::max(rank.thread_count, std::min({most_threads_of_rank, of_user, of_all}));
     // The descriptors that are kept belong to one process, whatever has its number later; those of the first
     // listing might not.
     if (!rank.threads.read(text_, sample.threads, most) || sample.threads[0].id != rank.process) {
         if (rank.threads.has_too_many()) {
-            refuse(rank, "there are too many threads");
+            refuse(rank, "there are too many threads (" +
+                             (most_threads_of_rank <= std::min(of_user, of_all)
+                                  ? at_most("one rank", most_threads_of_rank)
+                              : of_user <= of_all ? at_most("one user", most_threads_of_user)
+                                                  : at_most("all users together", most_threads)));
         }
         return false;
     }
@@ -179,9 +192,14 @@ bool Observer::read(Rank &rank, bool light, RankSample &sample) {
         }
     }
     if (light) {
-        return true;
+        return rank.is_read;
     }
-    if (!read_threads(rank, sample)) {
+    const auto began = tick_moment().at;
+    rank.is_read = (rank.is_read || rank.again.due(began)) && read_threads(rank, sample);
+    if (!rank.is_read) {
+        if (rank.again.due(began)) {
+            rank.again.done(began, tick_moment().at);
+        }
         return false;
     }
     sample.stopped = rank.stopped.read(text_, sample.threads);
@@ -193,17 +211,22 @@ bool Observer::read(Rank &rank, bool light, RankSample &sample) {
 }
 
 void Observer::look_for_movers() {
-    const auto began = tick_moment().at;
-    if (movers_due_.due(began)) {
-        for (auto &[id, rank] : ranks_) {
-            rank.has_dlb = has_dlb(text_, places_.proc, id);
-        }
-        movers_ = find_movers(text_, places_.proc, places_.sys);
-        if (!std::exchange(movers_hidden_, !sees_all_processes(text_, places_.proc)) && movers_hidden_) {
-            notes_.emplace_back(hidden_processes);
-        }
-        movers_due_.done(began, tick_moment().at);
+    for (auto &[id, rank] : ranks_) {
+        rank.has_dlb = has_dlb(text_, places_.proc, id);
     }
+    find_movers(true);
+}
+
+void Observer::find_movers(bool all) {
+    const auto began = tick_moment().at;
+    const bool is_first = movers_due_.due(0);
+    movers_ = mover_reader_.read(text_, all);
+    if (!std::exchange(movers_hidden_, !sees_all_processes(text_, places_.proc)) && movers_hidden_) {
+        notes_.emplace_back(hidden_processes);
+    }
+    // What a look at all of them took says nothing of the next one.
+    const auto ended = tick_moment().at;
+    movers_due_.done(all || is_first ? ended : began, ended);
 }
 
 void Observer::add_queues(std::vector<PuSample> &pus) {
@@ -214,6 +237,9 @@ void Observer::add_queues(std::vector<PuSample> &pus) {
         pu.steered_to = queues.steered_to.test(static_cast<std::size_t>(pu.os));
     }
     limits_.queues = queues.sentences;
+    if (own_network_) {
+        limits_.unknown.emplace_back(hidden_network);
+    }
     for (auto &sentence : queues_.changed()) {
         notes_.push_back(std::move(sentence));
     }
@@ -224,7 +250,9 @@ Sample Observer::sample(bool light) {
     sample.light = light;
     if (!light) {
         find_ranks();
-        look_for_movers();
+        if (movers_due_.due(tick_moment().at)) {
+            find_movers(false);
+        }
     }
     sample.at = tick_moment().at;
     sample.ranks.reserve(ranks_.size());
@@ -233,7 +261,8 @@ Sample Observer::sample(bool light) {
             ++at;
         } else {
             sample.ranks.pop_back();
-            at = erase(at);
+            // One that lives is looked at again: it had too many threads, or there were no descriptors.
+            at = !light && has_ended(places_.proc, at->first) ? erase(at) : std::next(at);
         }
     }
     if (light) {

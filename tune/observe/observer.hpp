@@ -8,6 +8,7 @@
 
 #include "observe/limits.hpp"
 #include "observe/memory_traffic.hpp"
+#include "observe/movers.hpp"
 #include "observe/mpi_share.hpp"
 #include "observe/page_directory.hpp"
 #include "observe/pus.hpp"
@@ -37,6 +38,10 @@ class Observer {
     /// @return as the last full sample found them
     const Limits &limits() const { return limits_; }
 
+    /// @brief Look for other movers now, at all processes and in all ranks. Else samples look each ten
+    /// seconds, at new processes, and in a rank when it is found.
+    void look_for_movers();
+
     /// @brief Pages were moved: where they are is read at the next sample, however seldom else.
     void look_at_pages();
 
@@ -56,7 +61,8 @@ class Observer {
         StoppedReader stopped;
         std::vector<std::uint64_t> pages_by_numa;
         bool has_dlb = false, share_asked = false;
-        Seldom pages_due;
+        bool is_read = false;       ///< its threads were, in the last full sample
+        Seldom pages_due, again{5}; ///< `again`: threads that could not be read
     };
     /// Of a user, or of all.
     struct Used {
@@ -64,7 +70,7 @@ class Observer {
     };
     using Ranks = std::map<TaskId, Rank>;
     void find_ranks();
-    void look_for_movers();
+    void find_movers(bool all);
     void add_queues(std::vector<PuSample> &pus);
     void add(const TaskId &id, std::uint32_t user, std::optional<RankPage> page);
     void open_share(Rank &rank);
@@ -86,10 +92,12 @@ class Observer {
     MemoryTraffic memory_;
     Limits limits_;
     std::size_t numa_nodes_;
+    MoverReader mover_reader_;
     std::vector<std::string> movers_, notes_;
     bool movers_hidden_ = false;
     QueueReader queues_;
-    Seldom movers_due_{10};
+    bool own_network_;
+    Seldom movers_due_{10, 5e-4}; ///< 5 ms of ten seconds: of some thousand processes
 };
 
 } // namespace rankwise::tune

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "observe/rank_page.hpp"
+#include "proc/pu_list.hpp"
 
 namespace rankwise::tune {
 namespace {
@@ -92,7 +93,7 @@ void parse_interrupts(std::string_view interrupts, const std::vector<int> &index
 }
 
 PuReader::PuReader(const Node &node, const std::string &proc, const std::string &sys)
-    : proc_(proc), stat_(proc + "/stat"), interrupts_(proc + "/interrupts"),
+    : proc_(proc), sys_(sys), stat_(proc + "/stat"), interrupts_(proc + "/interrupts"),
       clock_tick_s_(1.0 / static_cast<double>(std::max(sysconf(_SC_CLK_TCK), 1L))) {
     Text text;
     for (const auto &pu : node.pus) {
@@ -117,6 +118,20 @@ void PuReader::read_clocks(Text &text) {
                 pus_[i].clock = static_cast<double>(*clock) / highest_[i];
             }
         }
+    }
+}
+
+/// By the boot loader's line, and by control groups since.
+void PuReader::read_isolated(Text &text) {
+    PuSet isolated;
+    for (const auto *const file : {"/devices/system/cpu/isolated", "/devices/system/cpu/nohz_full",
+                                   "/fs/cgroup/cpuset.cpus.isolated"}) {
+        if (text.read(sys_ + file)) {
+            isolated |= parse_pu_list(text.view()).value_or(PuSet{}); // "(null)" without any
+        }
+    }
+    for (auto &pu : pus_) {
+        pu.isolated = isolated.test(static_cast<std::size_t>(pu.os));
     }
 }
 
@@ -150,6 +165,7 @@ const std::vector<PuSample> &PuReader::read(Text &text) {
     began = tick_moment().at;
     if (clocks_due_.due(began)) {
         read_clocks(text);
+        read_isolated(text);
         clocks_due_.done(began, tick_moment().at);
     }
     return pus_;

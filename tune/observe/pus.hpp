@@ -43,12 +43,13 @@ class PuReader {
 
   private:
     void read_clocks(Text &text);
+    void read_isolated(Text &text);
     std::int32_t numa_of_line(std::int32_t line, Text &text);
 
     std::vector<PuSample> pus_;
     std::vector<int> index_ = std::vector<int>(most_pus, -1);
     std::map<std::int32_t, std::int32_t> numa_of_line_;
-    std::string proc_;
+    std::string proc_, sys_;
     KeptFile stat_, interrupts_;
     InterruptCounts counts_;
     std::vector<KeptFile> clocks_;

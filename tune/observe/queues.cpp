@@ -5,6 +5,7 @@
 #include <charconv>
 #include <dirent.h>
 #include <memory>
+#include <sys/stat.h>
 #include <utility>
 
 #include "observe/rank_page.hpp"
@@ -48,6 +49,12 @@ std::string joined(const std::vector<std::string> &parts) {
 }
 
 } // namespace
+
+bool has_own_network(const std::string &proc) {
+    struct stat own{}, first{};
+    return stat((proc + "/self/ns/net").c_str(), &own) == 0 &&
+           stat((proc + "/1/ns/net").c_str(), &first) == 0 && own.st_ino != first.st_ino;
+}
 
 std::optional<PuSet> parse_pu_mask(std::string_view text) {
     PuSet set;

@@ -21,6 +21,14 @@ struct Queues {
     std::map<std::string, std::string> rps; ///< by interface, as text
 };
 
+/// @return whether interfaces that are seen are those of this tuner's own network namespace, and not the
+/// node's: process 1 is in another one. False where that cannot be found out
+bool has_own_network(const std::string &proc);
+
+/// @brief What is said then.
+inline constexpr std::string_view hidden_network =
+    "network interfaces of the node: this tuner has a network namespace of its own, and sees no others";
+
 /// @return units of a mask in hexadecimal, as `00000001,00000000` of rps_cpus
 std::optional<PuSet> parse_pu_mask(std::string_view text);
 

@@ -30,6 +30,9 @@ ThreadReader::ThreadReader(const std::string &proc, std::int32_t process)
       clock_tick_s_(1.0 / static_cast<double>(std::max(sysconf(_SC_CLK_TCK), 1L))) {}
 
 bool ThreadReader::list() {
+    if (!task_) { // there were no descriptors
+        task_ = Descriptor(open(directory_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    }
     if (!task_ || !list_threads(task_.number(), process_, numbers_)) {
         return false;
     }
@@ -91,6 +94,7 @@ bool ThreadReader::read(Text &text, std::vector<ThreadSample> &threads, std::siz
         }
         has_too_many_ = threads_.size() > most;
         if (has_too_many_) {
+            threads_.clear(); // listed anew the next time
             return false;
         }
         threads.resize(threads_.size());

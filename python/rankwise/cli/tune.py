@@ -219,7 +219,7 @@ def _lines(job: TunedJob, ended: Ended, args: argparse.Namespace) -> list[str]:
         lines.append(f"what the tuner did is not known: {error}")
     else:
         done = together(each)
-        if done.ended_early or not args.quiet and (done.ranks_seen or not unknown):
+        if done.ended_early or done.left or not args.quiet and (done.ranks_seen or not unknown):
             lines.append(outcome(done))
         best = best_of(done)
         if unknown and not args.quiet:

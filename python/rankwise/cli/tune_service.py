@@ -76,7 +76,7 @@ def stop(args: argparse.Namespace) -> int:
 
 
 def attach(args: argparse.Namespace) -> int:
-    """Tune processes that run, until they end or Ctrl-C; 1 if the tuner ended before."""
+    """Tune processes that run, until they end or Ctrl-C; 1 if the tuner ended before, or not all could be put back."""
     from rankwise.cli.terminal import Terminal
     from rankwise.cli.tune_show import tuner_text
     from rankwise.tune.attached import tune_processes
@@ -102,7 +102,7 @@ def attach(args: argparse.Namespace) -> int:
 
     tuner = tune_processes(args.pid, asked_of(args), args.keep, begun)
     _print(args, [tuner], lambda: tuner_text(tuner))
-    return 1 if tuner.ended_early else 0
+    return 1 if tuner.ended_early or tuner.left else 0
 
 
 def asked_of(args: argparse.Namespace) -> Asked:

@@ -20,7 +20,8 @@ OBSERVED_S = 2.0
 def outcome(tuner: Tuner) -> str:
     """How many changes were proposed and what became of them, or why there were none, in one sentence."""
     said = outcome_text(tuner.counts, tuner.acts is not False) if tuner.decisions else _nothing(tuner)
-    return f"the tuner ended early: {tuner.ended_early}; {said}" if tuner.ended_early else said
+    early = f"the tuner ended early: {tuner.ended_early}" if tuner.ended_early else ""
+    return "; ".join(filter(None, (early, tuner.left, said)))
 
 
 def _nothing(tuner: Tuner) -> str:

@@ -14,6 +14,12 @@ from rankwise.tune.preload import PRELOADED
 
 _LIMIT_S = 10
 _MEMORY_COUNTERS = Path("/sys/fs/resctrl/mon_data")
+# Movers beside which ranks are tuned, and what that means.
+_BESIDE = {
+    "irqbalance": "irqbalance moves interrupts",
+    "AutoNUMA": "AutoNUMA moves pages and ranks: `rankwise tune` moves bound ranks only, until "
+    "`sysctl kernel.numa_balancing=0`",
+}
 _FOR_INTERRUPTS = "may be moved with `--irq`"
 
 
@@ -60,15 +66,15 @@ def movers() -> str:
     found = done.stdout.split("\n")[:-1]
     if done.returncode:
         raise RankwiseError("it cannot be found out who else moves processes", causes=(done.stderr.strip(),))
-    others = [mover for mover in found if mover != "irqbalance"]
+    others = [mover for mover in found if mover not in _BESIDE]
     if others:
         raise RankwiseError(
             f"{' and '.join(others)} moves processes or pages here, so that `rankwise tune` stands back",
-            "`sysctl kernel.numa_balancing=0` ends AutoNUMA; stop the others while a job is tuned",
+            "stop it while a job is tuned",
         )
     seen = "that can be seen " if done.stderr else ""
     text = (
-        f"irqbalance moves interrupts, nobody else {seen}anything"
+        f"{'; '.join(_BESIDE[mover] for mover in found)}; nobody else {seen}moves anything"
         if found
         else f"nobody else {seen}moves processes or interrupts"
     )

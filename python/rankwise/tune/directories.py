@@ -66,12 +66,8 @@ def remove_state(state: Path, patience_s: float = 0.0) -> str:
         time.sleep(0.005)
     if not state.name.isdecimal() or is_held(lock):
         return ""
-    if lock.exists():
-        done = subprocess.run(
-            [installed(TUNER), "--recover", state], capture_output=True, check=False, text=True, errors="replace"
-        )  # fmt: skip
-        if done.returncode:
-            return done.stderr.partition("\n")[0].removeprefix("error: ") or f"`{state}` could not be read"
+    if lock.exists() and (problem := put_back(state)):
+        return problem
     if int(state.name) != os.getpid() and _lives(int(state.name)):
         return ""
     with held(lock) as is_ours:
@@ -79,6 +75,16 @@ def remove_state(state: Path, patience_s: float = 0.0) -> str:
         if (is_ours or not lock.exists()) and not (state / "journal").exists():
             shutil.rmtree(state, ignore_errors=True)
     return ""
+
+
+def put_back(state: Path) -> str:
+    """Put back what a tuner that has ended has left; returns what could not be, in a sentence, else an empty text."""
+    done = subprocess.run(
+        [installed(TUNER), "--recover", state], capture_output=True, check=False, text=True, errors="replace"
+    )
+    if not done.returncode:
+        return ""
+    return done.stderr.partition("\n")[0].removeprefix("error: ") or f"`{state}` could not be read"
 
 
 def _lives(pid: int) -> bool:

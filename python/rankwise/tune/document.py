@@ -98,6 +98,7 @@ class Tuner(msgspec.Struct, frozen=True):
         stood_back: Why it did nothing, if another mover was active when it ended; else empty.
         said: Why nothing was proposed, as it said last; else empty.
         ended_early: Why it ended before it was asked to; else empty.
+        left: What could not be given back when it ended, in a sentence; else empty.
         damaged_lines: Of its events, that could not be read.
     """
 
@@ -112,6 +113,7 @@ class Tuner(msgspec.Struct, frozen=True):
     stood_back: str = ""
     said: str = ""
     ended_early: str = ""
+    left: str = ""
     damaged_lines: int = 0
     host: str | None = None
 
@@ -150,9 +152,15 @@ def tuner_of(
         stood_back=(back[-1].why or "") if back and back[-1].what == "stood_back" else "",
         said=why[-1] if why else "",
         ended_early=ended_early,
+        left=next((event.why for event in reversed(events) if _says_left(event)), None) or "",
         damaged_lines=log.damaged,
         host=host,
     )
+
+
+def _says_left(event: Event) -> bool:
+    """What cannot be given back at the end is of no group; what fails before is of one."""
+    return event.what == "failed" and event.group is None
 
 
 def together(tuners: Sequence[Tuner]) -> Tuner:
@@ -164,6 +172,7 @@ def together(tuners: Sequence[Tuner]) -> Tuner:
         ranks_seen=sum(each.ranks_seen for each in tuners),
         seen_s=max(each.seen_s for each in tuners),
         ended_early=next(map(_early, filter(lambda each: each.ended_early, tuners)), ""),
+        left=next((each.left for each in tuners if each.left), ""),
         stood_back=next((each.stood_back for each in tuners if each.stood_back), ""),
         said=next((each.said for each in tuners if each.said), ""),
     )

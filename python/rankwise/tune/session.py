@@ -7,6 +7,8 @@ import os
 from contextlib import ExitStack
 from dataclasses import dataclass
 
+import msgspec
+
 from rankwise.tune import directories
 from rankwise.tune.document import Tuner, tuner_of
 from rankwise.tune.events import FILE_NAME, read_events
@@ -92,9 +94,12 @@ class Session:
         """
         early = self._process.end() if self._process is not None else ""
         events = read_events(self.events)
-        if early and (problem := directories.remove_state(self._state, directories.GUARD_S)):
-            early += f"; {problem}"
         done = tuner_of(events, ended_early=early)
+        if early and (problem := directories.remove_state(self._state, directories.GUARD_S)):
+            done = msgspec.structs.replace(done, ended_early=f"{early}; {problem}")
+        elif done.left:
+            # It may be possible now.
+            done = msgspec.structs.replace(done, left=directories.put_back(self._state))
         if self._claim is not None:
             write_summary(self._claim.path, [done])
             self._claim.settle()

@@ -16,6 +16,8 @@ from rankwise.tune.installed import TUNER, installed
 
 LOG = "log"
 _START_S = 5.0
+# It ended as asked, and has in its journal what it could not give back (tune/main.cpp).
+_LEFT_STATUS = 3
 # Masks are put back when it ends; its guard does that if it has to be killed. Moved pages stay.
 _END_S = 10.0
 _LOOK_S = 0.005
@@ -62,7 +64,7 @@ class TunerProcess:
             self._process.kill()
             self._process.wait()
             return f"it did not end within {_END_S:g} s, and was killed"
-        return self._why() if self._process.returncode else ""
+        return self._why() if self._process.returncode not in (0, _LEFT_STATUS) else ""
 
     def _wait_until_it_answers(self, socket: Path) -> None:
         until = time.monotonic() + _START_S

@@ -183,6 +183,7 @@ int simulate(const std::string &mode) {
         system.apply(change);
     }
     tuner.stop(mode != "forgets");
+    tuner.end();
     system.check_restored();
     std::printf("{\"steps\": %ld, \"applied\": %d, \"samples\": %zu}\n", steps, system.applied(),
                 system.samples());

@@ -17,6 +17,7 @@ struct Core {
     double interrupts = 0, others = 0, stolen = 0, clock = 1; ///< shares of its time; by the highest
     double used = 0;                                          ///< share of the last chunk
     bool steered_to = false; ///< packets that others take in are handed on to it (RPS)
+    bool isolated = false;   ///< kept from what others do
     Seconds busy = 0, interrupt = 0, stole = 0;
     std::vector<std::pair<std::size_t, std::size_t>> ranks; ///< that run on it: job, rank
 };

@@ -20,6 +20,8 @@ constexpr Seconds remembered = 0.5;
 constexpr Seconds move_cost = 5e-4;
 // How long a rank's pages are on their way: 400 MB.
 constexpr Seconds seconds_for_pages = 0.4;
+// As on Linux, samples that are not asked for other movers look for them so often.
+constexpr Seconds between_looks_for_movers = 10;
 // How much slower a thread is beside one that computes, and beside one that spins.
 constexpr double beside_busy = 0.65, beside_spinning = 0.25;
 // Seconds a byte by what two ranks share, as in `levels` of decide/problem.hpp: nothing .. core.
@@ -327,6 +329,7 @@ Sample SimulatedSystem::sample(bool light) {
                     .busy = core.busy,
                     .interrupt = core.interrupt,
                     .stolen = core.stole};
+        pu.isolated = core.isolated;
         // schedutil: what is hardly used is slow because of that.
         pu.clock = core.clock * std::clamp(1.25 * core.used, 0.3, 1.0);
         double most = 0;
@@ -341,8 +344,17 @@ Sample SimulatedSystem::sample(bool light) {
         pu.steered_to = core.steered_to;
         found.pus.push_back(pu);
     }
-    found.movers.assign(movers_.begin(), movers_.end());
+    if (now_ >= movers_due_) {
+        seen_movers_ = movers_;
+        movers_due_ = now_ + between_looks_for_movers;
+    }
+    found.movers.assign(seen_movers_.begin(), seen_movers_.end());
     return found;
+}
+
+Sample SimulatedSystem::sample_with_movers() {
+    movers_due_ = now_;
+    return sample(false);
 }
 
 namespace {
@@ -469,15 +481,19 @@ std::string SimulatedSystem::undo() {
     return {};
 }
 
-void SimulatedSystem::restore() {
+GivenBack SimulatedSystem::restore() {
+    GivenBack given;
     pages_.clear();
     for (Job &each : jobs_)
         for (Rank &rank : each.ranks)
-            if (rank.set.any() && rank.mask == rank.set)
+            if (rank.set.any() && rank.mask == rank.set && rank.mask != rank.original) {
                 set_mask(rank, rank.original);
+                ++given.threads;
+            }
     for (const auto &[number, line] : lines_)
         if (line.unit != line.original)
-            move_line({number, {}, {}});
+            ++(move_line({number, {}, {}}).empty() ? given.interrupts : given.failed);
+    return given;
 }
 
 void SimulatedSystem::check_restored() {
@@ -513,7 +529,9 @@ void SimulatedSystem::happen(const std::string &line) {
                 added.numa = std::stoi(word);
         core(added.unit).interrupts += added.takes;
         lines_.insert_or_assign(std::stoi(name), added);
-    } else if (what == "irq")
+    } else if (what == "fixed") // as its driver is unloaded, or its controller changes its mind
+        lines_.at(std::stoi(name)).fixed = true;
+    else if (what == "irq")
         core(std::stoi(name)).interrupts = number();
     else if (what == "steal")
         core(std::stoi(name)).stolen = number();
@@ -523,6 +541,8 @@ void SimulatedSystem::happen(const std::string &line) {
         core(std::stoi(name)).clock = number();
     else if (what == "steered") // packets are handed on to it (RPS)
         core(std::stoi(name)).steered_to = true;
+    else if (what == "isolated")
+        core(std::stoi(name)).isolated = true;
     else if (what == "mover")
         movers_.insert(name);
     else if (what == "nomover")

@@ -21,11 +21,12 @@ class SimulatedSystem final : public System {
 
     Seconds now() const override { return now_; }
     Sample sample(bool light) override;
+    Sample sample_with_movers() override;
     std::string apply(const Change &change) override;
     std::optional<Seconds> go_on() override;
     PuSet usable(const TaskId &process) override;
     std::string undo() override;
-    void restore() override;
+    GivenBack restore() override;
 
     /// @brief Let time pass, jobs get on.
     void advance(Seconds to);
@@ -67,7 +68,8 @@ class SimulatedSystem final : public System {
     bool settled_ = false;               ///< all ranks are where they stay until something happens
     std::map<std::int32_t, Line> lines_; ///< by number
     std::vector<Job> jobs_;
-    std::set<std::string> movers_;
+    std::set<std::string> movers_, seen_movers_; ///< `seen_movers_`: when it was looked for them last
+    Seconds movers_due_ = 0;
     std::vector<Change::Pages> pages_;      ///< on their way
     std::vector<Change::Pages> last_pages_; ///< of the change that was applied last
     Seconds pages_there_ = 0;
