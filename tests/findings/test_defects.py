@@ -347,7 +347,7 @@ def test_each_finding_has_a_page_with_all_that_one_must_know(capsys):
     for defect in DEFECTS:
         assert main(["explain", defect.NAME]) == 0
         page = capsys.readouterr().out
-        for words in ("How it is told:", "From when on:", "Its cost:", "What refutes it:", "What to do:"):
+        for words in ("How it is detected:", "Shown if:", "Its cost:", "What refutes it:", "What to do:"):
             assert words in page, (defect.NAME, words)
         assert max(map(len, page.splitlines())) <= 80
     assert main(["explain"]) == 0

@@ -47,7 +47,7 @@ class Defect(Protocol):
 
     Attributes:
         NAME: Of the finding.
-        PAGE: What it is, how it is told, from when on, what refutes it, what to do; for `rankwise explain`.
+        PAGE: What it is, how it is detected, when it is shown, what refutes it, what to do; for `rankwise explain`.
     """
 
     NAME: str

@@ -19,13 +19,13 @@ other cores: something around the launcher, between it and the program, or in a
 library binds as well. A batch system that gives a job step few CPUs, a cgroup
 or `taskset` around the launcher leave it fewer cores than it is to bind to.
 
-How it is told: from the launch line (`-bind-to core`, `--bind-to core`,
+How it is detected: from the launch line (`-bind-to core`, `--bind-to core`,
 `core:N`, srun's `--cpus-per-task`; other words are not looked at) and the mask
 of each rank.
 
-From when on: two ranks share a core though each was to have its own and there
-are free ones, and waited for it for 5 % of the run time and 10 ms; or a rank
-may use more cores than asked for; or fewer, and not even one for each thread.
+Shown if: two ranks share a core though each was to have its own and there are
+free ones, and waited for it for 5 % of the run time and 10 ms; or a rank may
+use more cores than asked for; or fewer, and not even one for each thread.
 
 Its cost: where ranks or their threads share cores, their mean waiting for a
 core; else it is not estimated.

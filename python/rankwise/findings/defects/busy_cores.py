@@ -16,10 +16,10 @@ PAGE = """\
 Ranks wait for a core though there is one for each: other processes, or threads
 of the program itself, run there.
 
-How it is told: from the time that ranks were ready to run and had no core
+How it is detected: from the time that ranks were ready to run and had no core
 (Linux' run-queue wait).
 
-From when on: that costs 5 % of the run time and 10 ms.
+Shown if: that costs 5 % of the run time and 10 ms.
 
 Its cost: the mean waiting of the ranks, from 5 % of their time on. Where one
 rank waits more than others, and these for it in MPI: what it surely waited

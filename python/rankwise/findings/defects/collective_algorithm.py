@@ -27,15 +27,15 @@ PAGE = """\
 A collective takes an algorithm that is slow for its number of ranks and bytes:
 a setting asks for it, or the library chooses it by default.
 
-How it is told: from an exact trace (`--trace --exact-times`), for what is spent
-in calls of one kind, communicator and size when all their ranks have come; and
-from a replay of one such call with each algorithm that is modelled
+How it is detected: from an exact trace (`--trace --exact-times`), for what is
+spent in calls of one kind, communicator and size when all their ranks have
+come; and from a replay of one such call with each algorithm that is modelled
 (docs/internals/collectives.md), on the machine of `--machine`. Where a setting
 asks for the algorithm, it is compared with what the library takes by itself,
 and without a machine the costs of a message are assumed (latency 1 us, 0.5 us
 at each end, 10 GB/s). Without a machine, defaults are not questioned.
 
-From when on: the other algorithm is predicted to take less than two thirds, and
+Shown if: the other algorithm is predicted to take less than two thirds, and
 that saves 5 % of the run time and 10 ms.
 
 Its cost: what is spent in these calls, less what the other algorithm would take

@@ -26,13 +26,13 @@ One collective takes most of the time in MPI, and ranks do not spend that
 waiting for one that comes late: it is the collective itself, as it is called so
 often or moves so much.
 
-How it is told: from an exact trace (`--trace --exact-times`): what a rank
+How it is detected: from an exact trace (`--trace --exact-times`): what a rank
 spends in such a call after the last rank has come to it. Waiting for ranks that
-come late is told as load-imbalance or late-collective, an algorithm that does
-not fit as collective-algorithm.
+come late is reported as load-imbalance or late-collective, an algorithm that
+does not fit as collective-algorithm.
 
-From when on: that is 10 % of the run time and 10 ms, and half of all time in
-MPI. A core is not waited for: that is taken off.
+Shown if: that is 10 % of the run time and 10 ms, and half of all time in MPI. A
+core is not waited for: that is taken off.
 
 Its cost: that time, mean of the ranks. With one call in place of k, all but one
 part in k of it is saved, if it holds little; a nonblocking call saves what

@@ -15,15 +15,15 @@ PAGE = """\
 The cores that ranks may use are not those that the launcher gave them:
 something in the program changed the mask.
 
-How it is told: the recorder samples the mask of each rank's first thread, and
-sees which library or program calls libc to set it. libhwloc does so for others:
-for the MPI library, too. Where no call is seen, the OpenMP runtimes of LLVM and
-Intel did it (they make the system call themselves), or another process
+How it is detected: the recorder samples the mask of each rank's first thread,
+and sees which library or program calls libc to set it. libhwloc does so for
+others: for the MPI library, too. Where no call is seen, the OpenMP runtimes of
+LLVM and Intel did it (they make the system call themselves), or another process
 (`taskset -p`, a batch system).
 
-From when on: one change of one rank to cores that it did not have before, or to
-fewer than its threads or than the ranks there. To be bound to some of the cores
-that a rank had is no harm.
+Shown if: a rank changed at least once to cores that it did not have before, or
+to fewer than its threads or than the ranks there. To be bound to some of the
+cores that a rank had is no harm.
 
 Its cost: where ranks are more than the cores that they have since then, their
 mean waiting for a core; else it is not estimated.

@@ -20,16 +20,16 @@ PAGE = """\
 Ranks that talk much are far from each other, or share what they should not, and
 another placement on the same nodes is faster.
 
-How it is told: from a trace and a machine file (`--machine`). The recorded run
-is replayed on the machine with placements that a search of some seconds finds,
-as `rankwise place` does; messages, waiting, interfaces, caches and memory are
-in it.
+How it is detected: from a trace and a machine file (`--machine`). The recorded
+run is replayed on the machine with placements that a search of some seconds
+finds, as `rankwise place` does; messages, waiting, interfaces, caches and
+memory are in it.
 
-From when on: the best placement saves 10 % of the run time, also with the
-machine's numbers drawn anew from their intervals, and more than 10 ms. Where
-ranks in the order of the machine save four fifths of that, it is told as
-order-against-hierarchy instead; where spreading them over the memories of
-their nodes does, as memory-shared.
+Shown if: the best placement saves 10 % of the run time, also with the machine's
+numbers drawn anew from their intervals, and more than 10 ms. If ranks in the
+order of the machine save four fifths of that, order-against-hierarchy is
+reported instead; if spreading them over the memories of their nodes does,
+memory-shared.
 
 Its cost: predicted run time as it ran less that of the best placement.
 

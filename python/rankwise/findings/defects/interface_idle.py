@@ -19,14 +19,14 @@ PAGE = """\
 A node has several ports of InfiniBand or Omni-Path that are as fast, and all
 its traffic goes through one of them.
 
-How it is told: from state, rate and link layer of each port, and the bytes that
-it counted while the program ran; they are of the whole node. Ports of Ethernet
-are not looked at, for which networks they are on is not recorded; nor are those
-of Slingshot, whose rate is not.
+How it is detected: from state, rate and link layer of each port, and the bytes
+that it counted while the program ran; they are of the whole node. Ports of
+Ethernet are not looked at, for which networks they are on is not recorded; nor
+are those of Slingshot, whose rate is not.
 
-From when on: the bytes of one port, in the direction with more, take its wire
-10 % of the run time and 20 ms, so that half of them on another port could save
-5 % and 10 ms; and that other port moved less than 1 % as many.
+Shown if: the bytes of one port, in the direction with more, take its wire 10 %
+of the run time and 20 ms, so that half of them on another port could save 5 %
+and 10 ms; and that other port moved less than 1 % as many.
 
 Its cost: not estimated, for how many messages waited for others is not known.
 `rankwise report REC --machine FILE` with a trace tells what sharing an

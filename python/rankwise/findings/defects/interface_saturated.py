@@ -18,12 +18,12 @@ PAGE = """\
 The ranks of a node send and receive more than its network interface takes, and
 wait for it: with fewer ranks a node the run is faster (network sharing).
 
-How it is told: from a trace and a machine file (`--machine`). The run is
+How it is detected: from a trace and a machine file (`--machine`). The run is
 replayed with the interfaces of all nodes free; what that saves is lost to
 sharing them. And it is replayed with half as many ranks a node, on twice the
 nodes.
 
-From when on: both save 5 % of the run time and 10 ms.
+Shown if: both save 5 % of the run time and 10 ms.
 
 Its cost: predicted run time as it ran less that on twice the nodes; if the
 machine has not so many, it is not known.

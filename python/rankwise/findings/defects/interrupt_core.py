@@ -17,12 +17,12 @@ A rank that computes much is on the core that takes the interrupts of a network
 interface, while another rank of its node waits in MPI. The interrupts take the
 core from the one that has no time to lose.
 
-How it is told: a network interface's interrupts, or what steers its packets
+How it is detected: a network interface's interrupts, or what steers its packets
 (RPS), go to that core alone; and that core was in irq and softirq for longer
 than the core of the rank that waits (/proc/stat). Of that difference the rank
 lost the part of its time in which it was outside MPI.
 
-From when on: the swap saves 5 % of the run time and 10 ms.
+Shown if: the swap saves 5 % of the run time and 10 ms.
 
 Its cost: what that rank lost. It is no more than it computes longer than any
 other rank, those being left out that wait for a core; and what the swapped

@@ -19,7 +19,7 @@ Ranks wait in a collective for one that comes late, though over the whole run
 all compute about as long: in each step another one is late, or a rank that
 computes before it calls MPI_Bcast, and others after that.
 
-How it is told: from an exact trace (`--trace --exact-times`).
+How it is detected: from an exact trace (`--trace --exact-times`).
 - Steps (Scalasca's Wait at Barrier and Wait at NxN), of all ranks or those of
   one communicator: from one collective of all of them that nobody leaves before
   all have come (barrier, allreduce, alltoall, allgather, reduce_scatter, fence)
@@ -30,13 +30,13 @@ How it is told: from an exact trace (`--trace --exact-times`).
   until it has come; a root that gets something from all, until the last one
   has. Only time in which that rank was outside MPI counts.
 
-From when on: mending it saves 5 % of the run time and 10 ms; and in steps, the
+Shown if: mending it saves 5 % of the run time and 10 ms; and in steps, the
 longest rank of each computes 1.1 times as long as the others.
 
 Its cost: of steps, the sum of that less what one rank computes more than the
-mean over the whole run, which is told as load-imbalance. Of a root, its waiting
-less what the late rank computes more all in all; and no more than the run time
-is longer than the computation of the rank with most.
+mean over the whole run, which is reported as load-imbalance. Of a root, its
+waiting less what the late rank computes more all in all; and no more than the
+run time is longer than the computation of the rank with most.
 
 Where ranks waited for a core, that is taken off.
 

@@ -15,21 +15,21 @@ PAGE = """\
 A rank waits in a send, or for the end of one, while the receiver of the message
 still computes. Large messages (rendezvous) and synchronous sends do not end
 before their receive begins. Messages up to 256 KiB, which a higher eager limit
-would let go ahead, are told as rendezvous instead.
+would let go ahead, are reported as rendezvous instead.
 
-How it is told: from an exact trace (`--trace --exact-times`). A send that ends
-after its receive was posted waited until then, if the receive was posted after
-the send, or the wait for it, began. A send whose receive was posted in time
-waited for a receiver that was outside MPI if such sends end when it comes back
-into MPI (the time from there to their end varies by less than half as much as
-the time that they take). Only time in which the receiver was outside MPI
+How it is detected: from an exact trace (`--trace --exact-times`). A send that
+ends after its receive was posted waited until then, if the receive was posted
+after the send, or the wait for it, began. A send whose receive was posted in
+time waited for a receiver that was outside MPI if such sends end when it comes
+back into MPI (the time from there to their end varies by less than half as much
+as the time that they take). Only time in which the receiver was outside MPI
 counts.
 
 Of a call that needs several messages, the last one counts. Between hosts, waits
 that are shorter than what is known of their clocks do not count.
 
-From when on: mending it saves 5 % of the run time and 10 ms. A pair on unequal
-cores that waits in turns is told as out-of-phase.
+Shown if: mending it saves 5 % of the run time and 10 ms. A pair on unequal
+cores that waits in turns is reported as out-of-phase.
 
 Its cost: that waiting of one sender for one receiver, less what the receiver
 computes more all in all, which is load imbalance; and no more than the run time

@@ -14,15 +14,16 @@ PAGE = """\
 A rank waits in a receive for a message whose sender is still computing: the
 message could be sent earlier, or the receive be asked for later.
 
-How it is told: from an exact trace (`--trace --exact-times`). A receive waits
-until its send began. Of that, the time counts in which the sender was outside
-MPI; what it spent in MPI, it waited itself, and somebody else is to blame.
+How it is detected: from an exact trace (`--trace --exact-times`). A receive
+waits until its send began. Of that, the time counts in which the sender was
+outside MPI; what it spent in MPI, it waited itself, and somebody else is to
+blame.
 
 Of a call that gets several messages, the last one counts. Between hosts, waits
 that are shorter than what is known of their clocks do not count.
 
-From when on: mending it saves 5 % of the run time and 10 ms. A sender that
-itself waits for that receiver to receive as long is told as late-receiver, and
+Shown if: mending it saves 5 % of the run time and 10 ms. A sender that itself
+waits for that receiver to receive as long is reported as late-receiver, and
 ranks that wait for each other in turn as serialised.
 
 Its cost: that waiting of one receiver for one sender, less what the sender

@@ -18,13 +18,13 @@ _LEAST_RATIO, _DEALS = 1.1, 10
 PAGE = """\
 Some ranks compute longer than others, which wait for them in MPI.
 
-How it is told: useful time is that of a rank outside MPI, and in MPI calls that
-read or write a file for it alone. Between polls that find nothing (MPI_Test,
-MPI_Iprobe) it is not useful where the rank asks again at once, or sleeps; only
-a trace tells how long that is. The others' time in MPI, less what an exact
-trace shows to be transfer, must be as long as what they compute less.
+How it is detected: useful time is that of a rank outside MPI, and in MPI calls
+that read or write a file for it alone. Between polls that find nothing
+(MPI_Test, MPI_Iprobe) it is not useful where the rank asks again at once, or
+sleeps; only a trace tells how long that is. The others' time in MPI, less what
+an exact trace shows to be transfer, must be as long as what they compute less.
 
-From when on: mending it saves 5 % of the run time and 10 ms, and those ranks
+Shown if: mending it saves 5 % of the run time and 10 ms, and those ranks
 compute 1.1 times as long as the others: runs of one program differ by as much
 among themselves.
 
@@ -32,12 +32,12 @@ Its cost: the most useful time of a rank less the mean, which is what a program
 whose ranks wait for each other again and again saves if the work is dealt
 evenly. It is not more than what others waited.
 
-Where ranks waited for a core, which may have been inside MPI or outside, it is
-told with all of it taken off. If that leaves nothing, a trace has the processor
-time of what was between calls: what that tells has medium confidence. Without a
-trace it is said that it could not be judged, if it depends on where they
-waited. Time in which interrupts or the host of a virtual machine had a rank's
-core, or it waited for memory from a disk, is taken off: see straggler.
+If ranks waited for a core, that may have been inside MPI or outside. Then all
+of it is taken off. If that leaves nothing, a trace has the processor time of
+what was between calls: what that shows has medium confidence. Without a trace,
+the report says that it could not be judged, if it depends on where they waited.
+Time in which interrupts or the host of a virtual machine had a rank's core, or
+it waited for memory from a disk, is taken off: see straggler.
 
 What refutes it: the same work on every rank, and the run takes as long; or
 other data or another core for that rank, and it computes as long as the others
@@ -90,7 +90,7 @@ def find(evidence: Evidence) -> list[Finding]:
             each,
             evidence=[
                 *each.evidence,
-                f"{waited}: how long they computed is told from their processor time between calls",
+                f"{waited}: how long they computed is known from their processor time between calls",
             ],
             confidence="medium",
         )

@@ -17,13 +17,14 @@ PAGE = """\
 A network interface of a node dropped packets or had errors while the program
 ran.
 
-How it is told: from the kernel's counts of each interface (/proc/net/dev), and
-of each port of an InfiniBand, Omni-Path or Slingshot adapter. They are of the
-whole node.
+How it is detected: from the kernel's counts of each interface (/proc/net/dev),
+and of each port of an InfiniBand, Omni-Path or Slingshot adapter. They are of
+the whole node.
 
-From when on: one packet of ten thousand, and 10 of them, of an interface that
-has at least a hundredth of the packets of the node's busiest one. Interfaces
-drop a few packets that concern nobody, of unknown protocols; those are fewer.
+Shown if: one packet in ten thousand was lost, and at least 10, on an interface
+that has at least a hundredth of the packets of the node's busiest one.
+Interfaces drop a few packets that concern nobody, of unknown protocols; those
+are fewer.
 
 Its cost: not estimated: which messages waited is not known.
 

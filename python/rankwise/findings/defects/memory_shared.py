@@ -26,16 +26,17 @@ PAGE = """\
 Ranks of a node share the memory of one socket or NUMA node, or one cache, and
 wait for it, while another of the node has fewer ranks (processor sharing).
 
-How it is told: with a machine file (`--machine`), in two ways. From a trace:
-the run is replayed with the same ranks spread over the sockets, NUMA nodes or
-caches of their nodes. Only copies of messages load the memory in that, for how
-much of the computation waits for memory is not in a recording. And from what
-the memory controllers of each socket read and wrote, where that was recorded.
+How it is detected: with a machine file (`--machine`), in two ways. From a
+trace: the run is replayed with the same ranks spread over the sockets, NUMA
+nodes or caches of their nodes. Only copies of messages load the memory in that,
+for how much of the computation waits for memory is not in a recording. And from
+what the memory controllers of each socket read and wrote, where that was
+recorded.
 
-From when on: spread, the run is predicted to save 10 % of its time, also with
-the machine's numbers drawn anew from their intervals, and 10 ms. Or a socket
-moved 80 % of what the machine file says that it can, all the time, and another
-one with fewer ranks less than half as much.
+Shown if: spread, the run is predicted to save 10 % of its time, also with the
+machine's numbers drawn anew from their intervals, and 10 ms. Or a socket moved
+80 % of what the machine file says that it can, all the time, and another one
+with fewer ranks less than half as much.
 
 Its cost: predicted run time as it ran less that of the ranks spread, no more
 than what a memory that is free would save. From memory controllers alone it is

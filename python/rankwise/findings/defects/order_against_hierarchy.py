@@ -26,12 +26,12 @@ PAGE = """\
 Ranks whose neighbours in number talk to each other are dealt round the nodes,
 packages or caches of the machine, so that most bytes go further than they need.
 
-How it is told: the bytes between each two ranks as they ran, and with the ranks
-in the order of the machine on the same cores: each cache, package and node is
-full before the next one begins. As it ran, twice as many bytes cross a level,
-and a quarter of all more than in that order.
+How it is detected: the bytes between each two ranks as they ran, and with the
+ranks in the order of the machine on the same cores: each cache, package and
+node is full before the next one begins. As it ran, twice as many bytes cross a
+level, and a quarter of all more than in that order.
 
-From when on: with a machine file (`--machine`), that order is predicted to save
+Shown if: with a machine file (`--machine`), that order is predicted to save
 10 % of the run time, also with the machine's numbers drawn anew from their
 intervals. Without one, transferring takes 5 % of the ranks' time in an exact
 trace, or calls of MPI 20 % of each rank's time in other recordings, waiting for

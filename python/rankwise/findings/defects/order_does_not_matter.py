@@ -13,12 +13,12 @@ PAGE = """\
 Ranks spend much of their time in MPI, and no placement on the same nodes
 changes that: do not look for another one. What is saturated instead is named.
 
-How it is told: from a trace and a machine file (`--machine`). The run is
+How it is detected: from a trace and a machine file (`--machine`). The run is
 replayed with blocked, cyclic and other simple placements and with the best that
 a search of some seconds finds; all of them, and where it ran, are within 5 % of
 each other. Then it is replayed with each channel and each shared resource free.
 
-From when on: 20 % of the ranks' time is in MPI, and one thing that were free
+Shown if: 20 % of the ranks' time is in MPI, and one thing, if it were free,
 would save 10 % of the run time.
 
 Its cost: what the run would save if that thing were free, which nothing can buy

@@ -21,13 +21,13 @@ computes. It happens between cores of unequal effective capability: one of them
 takes the network's interrupts, so that its rank reads more slowly than the
 other one sends.
 
-How it is told: from an exact trace (`--trace --exact-times`): of one pair, both
-the waiting of one for the receives of the other (late-receiver), and that of
-the other for its messages; and from the time that their cores spent on
+How it is detected: from an exact trace (`--trace --exact-times`): of one pair,
+both the waiting of one for the receives of the other (late-receiver), and that
+of the other for its messages; and from the time that their cores spent on
 interrupts and network protocols (softirq), which the kernel counts. Of one core
 that is 5 % of the run more than of the other.
 
-From when on: mending it saves 5 % of the run time and 10 ms.
+Shown if: mending it saves 5 % of the run time and 10 ms.
 
 Its cost: the smaller of both waits, less what ranks waited for a core; and no
 more than the run time is longer than the computation of the rank with most.

@@ -14,12 +14,12 @@ PAGE = """\
 Most of a rank's memory is on NUMA nodes that none of its cores belongs to: each
 access crosses to another one, which takes longer and is shared with others.
 
-How it is told: from the rank's memory by NUMA node at its end
+How it is detected: from the rank's memory by NUMA node at its end
 (/proc/PID/numa_maps), and the NUMA nodes of the cores that it might use.
 
-From when on: 64 MiB, which is more than caches hold of it, and half of the
-memory of the rank. Memory on NUMA nodes without cores (high-bandwidth or added
-memory) is not counted, as it is there on purpose.
+Shown if: 64 MiB of the rank's memory are elsewhere (more than caches hold of
+it), and at least half of it. Memory on NUMA nodes without cores (high-bandwidth
+or added memory) is not counted, as it is there on purpose.
 
 Its cost: not estimated: which of that memory was accessed how often is not
 known.

@@ -25,11 +25,12 @@ A rank waits in a send while the receiver of the message still computes, though
 the message is short enough to go ahead. It is longer than the eager limit of
 the MPI library, from which on a send waits for its receive (rendezvous).
 
-How it is told: as late-receiver, from an exact trace (`--trace --exact-times`),
-of messages of at most 256 KiB that were not sent by MPI_Ssend. If shorter
-messages of the run went ahead of their receives, the longest of them is named.
+How it is detected: as late-receiver, from an exact trace (`--trace
+--exact-times`), of messages of at most 256 KiB that were not sent by MPI_Ssend.
+If shorter messages of the run went ahead of their receives, the longest of them
+is named.
 
-From when on: mending it saves 5 % of the run time and 10 ms.
+Shown if: mending it saves 5 % of the run time and 10 ms.
 
 Its cost: as of late-receiver.
 

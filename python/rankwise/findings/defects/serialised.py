@@ -15,11 +15,11 @@ PAGE = """\
 Ranks take turns: one computes and sends, the next one waits for that, computes
 and sends, and so on until it is the first one's turn again.
 
-How it is told: from an exact trace (`--trace --exact-times`). Each rank of the
-group waits in receives while the one before it computes, for more than half of
-what that one computes in the whole run.
+How it is detected: from an exact trace (`--trace --exact-times`). Each rank of
+the group waits in receives while the one before it computes, for more than half
+of what that one computes in the whole run.
 
-From when on: mending it saves 5 % of the run time and 10 ms.
+Shown if: mending it saves 5 % of the run time and 10 ms.
 
 Its cost: what they wait for each other's computation, all but one turn of each
 round, which is saved if they compute at once. It is no more than what all of

@@ -14,11 +14,11 @@ PAGE = """\
 Ranks are bound to the same core, or to fewer cores than they are, while other
 cores of the node have no rank.
 
-How it is told: from the PUs that the kernel let each rank use, and from the
+How it is detected: from the PUs that the kernel let each rank use, and from the
 node's topology.
 
-From when on: one rank too many; where waiting for a core was sampled, if those
-ranks did so for 5 % of their time.
+Shown if: there is one rank too many. If waiting for a core was sampled, those
+ranks must also have waited for 5 % of their time.
 
 Its cost: their mean waiting for a core, as if each had one; and no more than
 the run time is longer than the computation of the rank with most and, with a

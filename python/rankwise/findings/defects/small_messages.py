@@ -18,16 +18,16 @@ A rank sends another one many small messages one after the other, which could be
 one message. Each costs the library's and the network's time for a message, many
 times what its bytes cost.
 
-How it is told: from an exact trace (`--trace --exact-times`). A message of at
+How it is detected: from an exact trace (`--trace --exact-times`). A message of at
 most {SMALL_BYTES} bytes could be part of the one before it between the same two ranks if
 nothing came to the sender in between (no receive ended, no collective), and the
 receiver sent nothing in between: then neither can depend on the other. Nor did
 the sender do something else for four times as long as such a message takes.
-Messages of a ping-pong are not told, nor those of one MPI_Sendrecv after the
+Messages of a ping-pong do not count, nor those of one MPI_Sendrecv after the
 other.
 
-From when on: packing saves 5 % of the run time and 10 ms, and each larger
-message takes the place of two or more.
+Shown if: packing saves 5 % of the run time and 10 ms, and each larger message
+takes the place of two or more.
 
 Its cost: the time of the calls that go (send, receive, and their part of the
 calls that end several), of the rank where that is most, less what it waited in

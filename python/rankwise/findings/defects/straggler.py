@@ -17,7 +17,7 @@ A rank, or all ranks of a node, take longer than others, which wait for them;
 and not for their work, but as something took the core from them while they
 computed.
 
-How it is told: by what was sampled of the ranks and their cores:
+How it is detected: by what was sampled of the ranks and their cores:
 - interrupts: irq and softirq time of the core (/proc/stat), less that of the
   core of its node's ranks that has the least;
 - steal: time that the host of the virtual machine took (/proc/stat);
@@ -27,9 +27,8 @@ Of the first two a rank lost the part of its time in which it was outside MPI.
 Without one of these, more computation is more work: load-imbalance. The clock
 frequency of cores is not sampled.
 
-From when on: mending it saves 5 % of the run time and 30 ms. A busy rank on
-the interrupt core, of which a swap is known that helps, is told as
-interrupt-core.
+Shown if: mending it saves 5 % of the run time and 30 ms. A busy rank on the
+interrupt core is reported as interrupt-core, if a swap is known that helps.
 
 Its cost: how much longer these ranks compute than they would without that, or
 than any other rank does.

@@ -23,11 +23,11 @@ PAGE = """\
 TCP of a node sent segments again: packets were lost, or came so late that they
 seemed lost.
 
-How it is told: from the kernel's counts of TCP segments while the program ran
-(/proc/net/snmp, netstat). They are of the whole node.
+How it is detected: from the kernel's counts of TCP segments while the program
+ran (/proc/net/snmp, netstat). They are of the whole node.
 
-From when on: one segment of a thousand, and 10 of them; what else a node does
-(ssh, file systems) has fewer.
+Shown if: one segment in a thousand was sent again, and at least 10; what else a
+node does (ssh, file systems) has fewer.
 
 Its cost: not estimated: which messages waited is not known. A timeout is 0.2 s
 at least on Linux, and what waits for that message waits as long.

@@ -18,13 +18,13 @@ it as if it had one thread. Open MPI binds two ranks or fewer to one core each,
 if nothing else is said; srun gives a rank one CPU without `--cpus-per-task`,
 which Slurm 22.05 and newer no longer take from the job.
 
-How it is told: from the PUs that the kernel let each rank use, from which
+How it is detected: from the PUs that the kernel let each rank use, from which
 threads ran at the same time and on which PU (looked at every half second), and
 from the time that first threads were ready to run and had no core.
 
-From when on: half of the threads that ran shared their PU, there are free PUs
-for all of them, and first threads waited for a core for 5 % of the run time
-and 10 ms.
+Shown if: half of the threads that ran shared their PU, there are free PUs for
+all of them, and first threads waited for a core for 5 % of the run time and
+10 ms.
 
 Its cost: the mean waiting for a core of the first threads of these ranks, as
 if each thread had one.

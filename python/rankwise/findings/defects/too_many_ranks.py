@@ -13,11 +13,11 @@ PAGE = """\
 More ranks on a node than PUs (hardware threads) that they may use, so that
 some wait for a core while others run.
 
-How it is told: from the cores that the kernel let each rank use, and from the
-time that ranks were ready to run and had no core (Linux' run-queue wait).
+How it is detected: from the cores that the kernel let each rank use, and from
+the time that ranks were ready to run and had no core (Linux' run-queue wait).
 
-From when on: such waiting takes 5 % of the time of that node's ranks, and its
-cost is as much; where it was not sampled, from one rank too many on.
+Shown if: such waiting takes 5 % of the time of that node's ranks, and costs as
+much of the run time. If it was not sampled: one rank too many is enough.
 
 Its cost: the mean waiting of the ranks of that node, as if each had a core; and
 no more than the run time is longer than the computation of the rank with most
@@ -27,11 +27,11 @@ Fewer ranks that do the same work together save less: only what ranks spend in
 looking for messages while others wait for the core.
 
 Times of calls, of computation and of waiting for others include this waiting.
-So other findings that only times tell are told with all of it taken off, or
+So other findings that depend on times are shown with all of it taken off, or
 not at all.
 
 Ranks that wait in MPI look for messages all the time, and take the core from
-those that have work. That is told where they computed inside MPI for 5 % of the
+those that have work. That is said if they computed inside MPI for 5 % of the
 run time (user time, less all time outside MPI).
 
 What refutes it: the same run with a core for each rank takes as long.

@@ -16,11 +16,12 @@ PAGE = """\
 Ranks may use several cores and move between them all the time; each move
 leaves the caches behind.
 
-How it is told: from the cores that the kernel let each rank use, and its
+How it is detected: from the cores that the kernel let each rank use, and its
 counts of migrations.
 
-From when on: 100 moves a second of a rank, and 100 in all. To fill a cache of
-1 MiB again takes some 0.1 ms, so fewer cost less than 1 % of the time.
+Shown if: a rank moved 100 times a second, and at least 100 times in all. To
+fill a cache of 1 MiB again takes some 0.1 ms, so fewer cost less than 1 % of
+the time.
 
 Its cost: not estimated: it depends on what is in the caches, and on whether
 memory is on another NUMA node then.
