@@ -24,7 +24,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_output(parser, "the machine file; default HOST.machine.toml", metavar="FILE.machine.toml")
     parser.add_argument("--quick", action="store_true", help="take less than a minute instead of about five")
     parser.add_argument(
-        "--budget", type=duration, metavar="TIME", help="take about this much time, such as 2min"
+        "--budget",
+        type=duration,
+        metavar="TIME",
+        help="take about this much time, such as 2min; below 100 s only what --quick measures",
     )
     parser.add_argument(
         "--resume",
@@ -47,7 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="*",
         metavar="NODE",
         help="draw the nodes, and the pairs of ranks that would measure; NODE: a machine file, an hwloc XML file or a "
-        "synthetic description, given again for several nodes; default: the nodes of the launch line, else this one",
+        "synthetic description; several may follow; default: the nodes of the launch line, else this one",
     )
     instead.add_argument(
         "--compare", nargs="+", metavar="FILE.machine.toml", help="show machine files side by side"

@@ -74,8 +74,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--objective",
         choices=("time", "network", "bytes"),
-        help="what to make small: the predicted time (default), the time of the busiest network interface, or the "
-        "bytes between nodes; for graphs, time and network also keep the busiest node from getting busier",
+        help="what to minimise: the predicted time (default), the time of the busiest network interface, or the bytes "
+        "between nodes. With --graph: time and network allow no placement whose busiest node sends more than with "
+        "blocked, cyclic and --current",
     )
     parser.add_argument(
         "--current", metavar="FILE", help="be no worse than this placement; default: where the program ran"

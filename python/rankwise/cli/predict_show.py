@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 _WORTH_SAYING = 0.0005  # share of the makespan below which a loss is none
 _RANKS_SHOWN = 3  # busiest and idlest, each
 _NODES_SHOWN = 8
+_INTERFACES = ["nic_tx", "nic_rx"]  # both directions, free together
 
 
 def show(
@@ -245,9 +246,10 @@ def _path(terminal: Terminal, path: CriticalPath, makespan_s: float) -> None:
     ]
     terminal.result("")
     terminal.table(["critical path", "time", "share"], rows)
-    busiest = ", ".join(f"{rank}" for rank in list(path.rank_s)[:_RANKS_SHOWN])
-    over = f"over {rounded(path.messages, 'message')} and {counted(len(path.rank_s), 'rank')}"
-    terminal.result(over + (f", longest on {busiest}" if busiest else ""))
+    busiest = [f"{rank}" for rank in list(path.rank_s)[:_RANKS_SHOWN]]
+    has = f"the path has {rounded(path.messages, 'message')} and {counted(len(path.rank_s), 'rank')}"
+    most = f"; most of it is on rank{'s' * (len(busiest) > 1)} {', '.join(busiest)}"
+    terminal.result(has + (most if busiest else ""))
 
 
 def _losses(terminal: Terminal, losses: Sequence[Loss], makespan_s: float) -> None:
@@ -278,10 +280,13 @@ def _is_one_part(loss: Loss, losses: Sequence[Loss]) -> bool:
 
 
 def loss_name(loss: Loss) -> str:
-    """`network bytes`, `nic_tx + nic_rx`, `all communication`."""
+    """`network bytes`, `network interfaces (nic_tx, nic_rx)`, `all communication`."""
     if loss.kind == "communication":
         return "all communication"
-    return f"{loss.name} {loss.part}" if loss.kind == "channel" else loss.name.replace("+", " + ")
+    if loss.kind == "channel":
+        return f"{loss.name} {loss.part}"
+    names = loss.name.split("+")
+    return f"network interfaces ({', '.join(names)})" if names == _INTERFACES else " + ".join(names)
 
 
 def _extremes(prediction: Prediction | PlainPrediction) -> list[int]:

@@ -80,6 +80,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="machine file; with it the report predicts what findings cost, and what a better placement saves",
     )
+    parser._option_string_actions["--verbose"].help = "print all sections; show tracebacks of errors"
     report_compare.add_arguments(parser)
     report_watch.add_arguments(parser)
     asked = parser.add_argument_group("other placements, for the message distribution")
@@ -101,9 +102,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     asked.add_argument(
         "--core-order",
         metavar="ORDER",
-        help="in which order the ranks of a node take its cores: neighbours in hwloc's order (logical), by OS index "
-        "(os), a core of each package in turn (packages), or a list such as 3,2,0,1; default: os if --node has "
-        "indexes, else logical",
+        help="in which order the ranks of a node take its cores: logical: hwloc's order; os: by OS index; packages: "
+        "one core of each package in turn; or a list such as 3,2,0,1. Default: os if --node has (indexes=...), else "
+        "logical",
     )
     asked.add_argument("--placement", metavar="FILE", help="a placement file, NAME.placement.json")
     asked.add_argument(

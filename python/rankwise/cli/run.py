@@ -27,8 +27,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--hosts",
         metavar="A,B,...",
-        help="the hosts, in the order of the placement's nodes; default: those of the launch line, else of the batch "
-        "job, else this host",
+        help="the hosts, in the order of the placement's nodes; default: those of the launch line, else the names in "
+        "the placement, else the hosts of the batch job, else this host",
     )
     add_nodes(parser)
     parser.add_argument(

@@ -46,8 +46,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--app", action="append", default=[], metavar="PROGRAM", help=app)
     parser.add_argument("--ranks", type=int, metavar="N", help="number of ranks instead of the study's own")
     part = (
-        "measure only every N-th case, as element K of a job array; at the end the same command without "
-        "--part puts all together"
+        "measure only the cases K, K+N, K+2N, ...: element K of a job array of N. At the end, run the command once "
+        "without --part: it puts all together"
     )
     parser.add_argument("--part", metavar="K/N", help=part)
     files = parser.add_argument_group("files")

@@ -91,7 +91,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     for action in parser._actions:
         ways = next((_OPTIONS[name][0] for name in action.option_strings if name in _OPTIONS), ())
         if ways:
-            action.help = f"{action.help} (for {_listed(ways)})"
+            action.help = f"{action.help} (with {_typed(ways)})"
 
 
 def _process(text: str) -> int:
@@ -100,8 +100,13 @@ def _process(text: str) -> int:
     return int(text)
 
 
-def _listed(ways: Sequence[str]) -> str:
-    return " and ".join([", ".join(ways[:-1])] * (len(ways) > 1) + [ways[-1]])
+def _listed(ways: Sequence[str], last: str = "and") -> str:
+    return f" {last} ".join([", ".join(ways[:-1])] * (len(ways) > 1) + [ways[-1]])
+
+
+def _typed(ways: Sequence[str]) -> str:
+    """As they stand on a command line: `-- PROGRAM`, `--pid` or `status`."""
+    return _listed([f"`{'-- PROGRAM' if way == _PROGRAM else way}`" for way in ways], "or")
 
 
 def _take_words(args: argparse.Namespace, words: list[str]) -> list[str]:

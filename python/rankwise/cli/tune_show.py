@@ -117,7 +117,7 @@ def _status_lines(status: Status, tuner: Tuner) -> Iterator[str]:
     yield "  changes    " + ", ".join(f"{status.counts.get(name, 0)} {name}" for name in names)
     yield f"  own cost   {seconds_text(status.cpu_s)} of a processor, {bytes_text(status.rss_bytes)}"
     yield from textwrap.wrap(
-        status.costs_from, WIDTH, initial_indent="  costs from ", subsequent_indent=" " * 13
+        f"of messages: {status.costs_from}", WIDTH, initial_indent="  costs      ", subsequent_indent=" " * 13
     )
     if status.limits is not None:
         yield from _limit_lines(status.limits)

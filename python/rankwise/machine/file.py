@@ -40,7 +40,9 @@ def load(path: str | os.PathLike[str]) -> Machine:
         ) from None
     except OSError as error:
         hint = "name a machine file"
-        if not os.path.exists(path) or os.path.isfile(path):
+        if published := _published(path):
+            hint = f"this file comes with Rankwise: `{published}`"
+        elif not os.path.exists(path) or os.path.isfile(path):
             hint = f"measure this machine: `rankwise measure -o {path} -- mpiexec -n 2`"
         raise RankwiseError(
             f"machine file `{path}` cannot be read: {(error.strerror or str(error)).lower()}", hint
@@ -54,6 +56,19 @@ def load(path: str | os.PathLike[str]) -> Machine:
     machine = loads(text, str(path))
     _refuse(next(topology_problems(machine, path.parent), None), text, str(path))
     return machine
+
+
+def _published(path: Path) -> Path | None:
+    """The file of this name among those of published machines, if there is none where it was looked for."""
+    from rankwise.site_build import source_room
+
+    if os.path.lexists(path):
+        return None
+    try:
+        found = source_room("machines") / path.name
+    except RankwiseError:
+        return None
+    return found if found.is_file() else None
 
 
 def unfit(path: str | os.PathLike[str], key: str, sentence: str, hint: str) -> RankwiseError:

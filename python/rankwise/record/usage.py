@@ -46,12 +46,12 @@ class Usage(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         found = []
         if self.late_share > MOST_LATE:
             found.append(
-                f"messages lay for {self.late_share:.1%} of the time until their rank, asleep or without a processor, "
-                f"noticed (at most {MOST_LATE:.0%})"
+                f"for {self.late_share:.1%} of the time messages waited for a rank that slept or had no processor "
+                f"(limit: {MOST_LATE:.0%})"
             )
         if self.stolen_share > MOST_STOLEN:
             found.append(
-                f"other machines took {self.stolen_share:.0%} of a processor (at most {MOST_STOLEN:.0%})"
+                f"other virtual machines took {self.stolen_share:.0%} of a processor (limit: {MOST_STOLEN:.0%})"
             )
         return found
 
@@ -63,9 +63,9 @@ class Usage(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def numbers(self) -> str:
         """What it goes by, in words."""
         return (
-            f"processors busy {self.busy_share:.0%} ({self.protocol_share:.0%} protocols), ranks waited for one "
-            f"{self.waited_share:.0%} of the time, messages for ranks {self.late_share:.0%}, "
-            f"{self.sleeps_per_s:.0f} sleeps a second"
+            f"processors busy {self.busy_share:.0%} (network protocols {self.protocol_share:.0%}); ranks waited for a "
+            f"processor for {self.waited_share:.0%} of the time, and messages for a sleeping rank for "
+            f"{self.late_share:.0%}; {self.sleeps_per_s:.0f} sleeps a second"
         )
 
     def sentence(self) -> str:

@@ -26,7 +26,7 @@ CHANNELS = {
 # Tuners have one line for messages of all sizes: its slope is that of messages of this size.
 _LARGE_BYTES = 64 << 10
 # Without a machine file: what `links_of` gives of machines/archer2.machine.toml, which a daemon need not read for that.
-ASSUMED = "assumed: no machine file, those of ARCHER2"
+ASSUMED = "assumed, those of ARCHER2 (no machine file)"
 ASSUMED_LINKS = (
     (2.6691e-06, 1.071e-10),
     (1.1406e-06, 2.724e-11),

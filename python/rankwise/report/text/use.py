@@ -178,8 +178,9 @@ def _over_time(use: Use) -> list[RenderableType]:
         highest = f"9 is {words.rate_text(label, most)}" if most else "none"
         found.append(Text(f"  {label:<22}{drawn}  {highest}"))
     if found:
-        unknown = ", ? is not known" if any(None in values for _, values in words.over_time(use)) else ""
-        heading = f"  over time, {words.piece_text(use)} a digit; even between two samples{unknown}"
+        if any(None in values for _, values in words.over_time(use)):
+            found.insert(0, Text("  ?: not known"))
+        heading = f"  over time: a digit is {words.piece_text(use)}; counts are spread evenly between samples"
         found.insert(0, Text(heading, style="bold"))
     return found
 
