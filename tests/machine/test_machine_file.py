@@ -200,8 +200,24 @@ def test_a_mark_of_byte_order_is_read_over(tmp_path):
 
 
 def test_a_missing_file_is_one_sentence(tmp_path):
-    with pytest.raises(RankwiseError, match="cannot be read: no such file"):
+    with pytest.raises(RankwiseError, match="cannot be read: no such file") as caught:
         load(tmp_path / "none.machine.toml")
+    assert "rankwise measure" in caught.value.hint
+
+
+@pytest.mark.parametrize("name", ["lumi-c.machine.toml", "machines/lumi-c.machine.toml"])
+def test_where_a_published_machine_is_is_said(name, tmp_path):
+    # GIVEN no file of that name here
+    with pytest.raises(RankwiseError, match="cannot be read: no such file") as caught:
+        load(tmp_path / name)
+    # THEN the hint names the one that comes with Rankwise
+    (path,) = re.findall("`(.*)`", caught.value.hint)
+    assert load(path).name == load(TOP / "machines" / "lumi-c.machine.toml").name
+
+
+def test_a_name_that_is_too_long_for_a_file_is_an_error_like_others(tmp_path):
+    with pytest.raises(RankwiseError, match="cannot be read"):
+        load(tmp_path / ("x" * 300))
 
 
 RESOURCE = '[[resources]]\nname = "r"\nkind = "{}"\ndiscipline = "sharing"\nper = "{}"\n{}\n[[link_classes]]'

@@ -68,7 +68,7 @@ def _published(path: Path) -> Path | None:
         found = source_room("machines") / path.name
     except RankwiseError:
         return None
-    return found if found.is_file() else None
+    return found if os.path.isfile(found) else None
 
 
 def unfit(path: str | os.PathLike[str], key: str, sentence: str, hint: str) -> RankwiseError:
