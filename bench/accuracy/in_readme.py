@@ -16,10 +16,11 @@ def sentences(page: str) -> list[str]:
 
 
 def line(page: str) -> str:
-    """Order and errors of the first of them, without what stands in brackets."""
-    first = re.sub(r" \([^)]*\)", "", sentences(page)[0])
-    said = first.partition("Held out: ")[2] or first
-    said = said.partition(";")[0].rstrip(".") + ".\n"
+    """Scale, order and errors of the first of them, without what else stands in brackets."""
+    first = sentences(page)[0]
+    if found := re.match(r"Held out \(([^;)]*)[^)]*\): (.*)", first):
+        first = f"{found[1]}: {found[2]}"
+    said = re.sub(r" \([^)]*\)", "", first).partition(";")[0].rstrip(".") + ".\n"
     return said[0].upper() + said[1:]
 
 

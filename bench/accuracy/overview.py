@@ -3,14 +3,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from accuracy.gain import Gain
 from accuracy.result import PREDICTORS, CaseResult, PlacementResult, ValidationResult, summary
-from rankwise.lab.validation.result import TRACED
+from rankwise.lab.rate import show_rate
+from rankwise.lab.validation.result import TRACED, Summary
 from rankwise.lab.validation.tables import share, table
 from rankwise.quantities import counted
 
@@ -79,7 +80,10 @@ def halves(documents: Sequence[ValidationResult]) -> list[Group]:
 
 
 def overview(groups: Sequence[Group]) -> list[str]:
-    """Lines of a table: what is aimed at, then a row for each half, MPI and predictor; what ours misses is bold."""
+    """Lines of a table: what is aimed at, then a row for each half, MPI and predictor.
+
+    Bold is what ours misses of it with programs held out.
+    """
     heads = ("", "by", "in order", "median error", "worst", "in interval", "width", "gains", "slower")
     rows = [("aimed at, held out", "", *_AIMS)]
     for half in groups:
@@ -95,11 +99,12 @@ def overview(groups: Sequence[Group]) -> list[str]:
 
 
 def _cells(group: Group, by: str) -> tuple[str, ...]:
-    """Of one predictor; nothing if it says nothing. What ours misses is bold."""
+    """Of one predictor; nothing if it says nothing."""
     found = summary([case.compare(by) for case in group.cases], by)
     if not found or not found.times:
         return ()
     ours = by == "predicted"
+    is_judged = ours and group.name.startswith(HELD_OUT)
     gains, over_traced = group.gains(by), group.gains(over=(TRACED,))
     near, slower = _near(gains), sum(gain.high < 0 for gain in over_traced)
 
@@ -107,7 +112,7 @@ def _cells(group: Group, by: str) -> tuple[str, ...]:
         return against(f"{share(part, digits=digits)} of {count}", is_met(part)) if count else ""
 
     def against(said: str, is_met: bool) -> str:
-        return said if is_met or not ours else f"**{said}**"
+        return said if is_met or not is_judged else f"**{said}**"
 
     def error(value: float | None, most: float, sign: str = "", digits: int = 0) -> str:
         return "" if value is None else against(share(value, sign, digits), abs(value) <= most)
@@ -125,7 +130,7 @@ def _cells(group: Group, by: str) -> tuple[str, ...]:
 
 
 def _near(gains: Sequence[Gain]) -> int:
-    """How many are predicted within 5 points."""
+    """How many are predicted within 5 percentage points."""
     return sum(gain.is_near(_GAIN_POINTS) for gain in gains)
 
 
@@ -133,35 +138,54 @@ def sentence(half: Group) -> str:
     """What came out, in one sentence, which begins with its name."""
     found = summary([case.compare() for case in half.cases], "predicted")
     commits = dict.fromkeys(each.options.frozen for each in half.documents if each.options.frozen)
-    of = [counted(len(half.programs), "program"), *(LIBRARIES[mpi] for mpi in half.mpis)]
-    if commits:
-        of.append("frozen at " + " and ".join(f"`{each}`" for each in commits))
-    begin = f"{half.name} ({', '.join(of)}): "
+    since = " and ".join(f"`{each}`" for each in commits)
+    of = _scale(half) + (f"; not compared with a prediction before commit {since}" if commits else "")
+    begin = f"{half.name} ({of}): "
     if found.median_error is None:
         return begin + "no run counts of any placement but the recorded one."
     ordered = (
-        f"of {counted(found.pairs, 'pair')} of placements whose measured times differ, "
-        f"{share(found.ordered_share, digits=1)} are predicted in the right order{_beside(half, 'ordered_share')}"
+        f"which of two placements is faster is predicted right in {found.ordered} of "
+        f"{counted(found.pairs, 'pair')} whose measured intervals do not overlap"
+        + _beside(half, lambda other: f"in {other.ordered} of {other.pairs}" if other.pairs else "")
         if found.pairs
         else "no pair of placements counts: there are too few runs, or measured intervals overlap"
     )
+    errors = _beside(half, lambda other: share(other.median_error, digits=1) if other.times else "")
     said = (
-        f"{begin}{ordered}. The median error of predicted times is {share(found.median_error, digits=1)}"
-        f"{_beside(half, 'median_error')}, the worst {share(found.worst_error, '+')}"
+        f"{begin}{ordered}. Predicted times are off by {share(found.median_error, digits=1)} in the median{errors}, "
+        f"the worst by {share(found.worst_error, '+')}"
     )
     if found.to_cover:
         said += f"; {share(found.covered_share)} of times are in their interval (median width {share(half.width)})"
     if gains := half.gains():
-        of_gains = f"{_near(gains)} of {counted(len(gains), 'gain')} of the optimised placement"
-        said += f". {of_gains} are predicted within 5 points"
+        of_gains = (
+            f"{_near(gains)} of {counted(len(gains), 'gain')} of the placement that `rankwise place` chose"
+        )
+        said += f". {of_gains} are predicted within 5 percentage points"
     return said + "."
 
 
-def _beside(half: Group, key: str) -> str:
+def _scale(half: Group) -> str:
+    """How many programs ran, on what."""
+
+    def each(values: Iterable[object]) -> str:
+        return " and ".join(map(str, dict.fromkeys(values)))
+
+    options = [document.options for document in half.documents]
+    ranks = each(count for one in options for count in one.ranks)
+    nodes = each(one.nodes for one in options)
+    known = {document.context.get("processors") for document in half.documents} - {None}
+    on = f"{nodes} nodes emulated on {each(known)} processors" if known else f"{nodes} emulated nodes"
+    rates = each(show_rate(rate) for one in options for rate in one.rates_bytes_per_s)
+    programs = counted(len(half.programs), "program")
+    return f"{programs} on {ranks} ranks, {on}, {rates}, {each(LIBRARIES[mpi] for mpi in half.mpis)}"
+
+
+def _beside(half: Group, show: Callable[[Summary], str]) -> str:
     """What the others' ways come to with the same runs."""
     said = []
     for by, name in (("bytes_only", "by network bytes"), ("simgrid", "by SimGrid")):
         found = summary([case.compare(by) for case in half.cases], by)
-        if found and getattr(found, key) is not None:
-            said.append(f"{name} {share(getattr(found, key), digits=1)}")
+        if found and (shown := show(found)):
+            said.append(f"{name} {shown}")
     return f" ({', '.join(said)})" if said else ""

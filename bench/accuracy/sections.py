@@ -9,8 +9,9 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from accuracy.chance import apart_by_chance
-from accuracy.overview import LIBRARIES, WORST, Group
+from accuracy.overview import HELD_OUT, LIBRARIES, WORST, Group
 from accuracy.result import CaseResult, PlacementResult, ValidationResult, summary
+from accuracy.state import Monitored
 from rankwise.lab.rate import show_rate
 from rankwise.lab.validation.result import TRACED
 from rankwise.lab.validation.statistics import FEWEST_RUNS
@@ -21,6 +22,9 @@ from rankwise.quantities import counted
 
 _MOST_ROWS = 40  # of lists that grow with what went wrong: the page stays one to read
 _MOST_IN_CELL = 3
+_NEARLY_ALL = (
+    0.01  # of recorded bytes: what counts differ by if nothing but messages of the library is between them
+)
 _HASH = 12  # characters of a SHA-256 that tell machine files apart; the results have all
 
 
@@ -29,6 +33,7 @@ def validations(groups: Sequence[Group]) -> list[str]:
     heads = (
         "",
         "MPI",
+        "programs",
         "nodes x cores",
         "rate",
         "ranks",
@@ -50,6 +55,7 @@ def _validation(group: Group, document: ValidationResult) -> tuple[str, ...]:
     return (
         group.name.lower() + ("" if document.complete else " (not complete)"),
         _library(document),
+        ", ".join(dict.fromkeys(case.setting.program for case in document.cases)),
         f"{options.nodes} x {options.cores}",
         ", ".join(map(show_rate, options.rates_bytes_per_s)),
         ", ".join(map(str, options.ranks)),
@@ -65,6 +71,10 @@ def _validation(group: Group, document: ValidationResult) -> tuple[str, ...]:
 def remarks(documents: Sequence[ValidationResult]) -> list[str]:
     """What must be known of single validations, and of how sure runs are."""
     lines = []
+    if not all(each.complete for each in documents):
+        lines.append(
+            "* *Not complete*: time ran out before all runs were made. What was run is on this page."
+        )
     lines.append(f"* On: {'; '.join(dict.fromkeys(map(_platform, documents)))}.")
     codes = list(dict.fromkeys(code for each in documents for code in each.codes if each.cases))
     if len(codes) > 1:
@@ -129,21 +139,11 @@ def _messages(cases: Sequence[CaseResult]) -> list[str]:
             "as those that make communicators, are left out.)"
         )
     if known := [each for _, each in monitored if each.alike is None]:
-        off = [
-            (abs(each.counted_bytes / each.recorded_bytes - 1), program)
-            for program, each in monitored
-            if each.alike is None and each.recorded_bytes
-        ]
         lines.append(
-            f"* In {sum(each.equal for each in known)} of {sum(each.pairs for each in known)} pairs of ranks, Open "
-            "MPI's monitoring component counts exactly the messages of the recording. It also counts those with which "
-            "the library makes communicators, and it does not count persistent sends."
-            + (
-                f" All bytes of a program differ by {share(np.median([part for part, _ in off]), digits=2)} in "
-                f"the median, and by {share(max(off)[0])} at most ({max(off)[1]})."
-                if off
-                else ""
-            )
+            "* Are the recorded messages those that were sent? Open MPI's monitoring component counted the same runs. "
+            f"In {sum(each.equal for each in known)} of {sum(each.pairs for each in known)} pairs of ranks both counts "
+            "are equal. Elsewhere the component also counts the messages that make communicators, and it does not see "
+            f"persistent sends, which programs of PETSc use.{_bytes_beside(monitored)}"
         )
     rests = [
         sum(each.own_bytes for each in case.sent) / recorded
@@ -156,6 +156,26 @@ def _messages(cases: Sequence[CaseResult]) -> list[str]:
             "the start of the program have. The rest is what libraries add to a message, and what TCP sends twice."
         )
     return lines
+
+
+def _bytes_beside(monitored: Sequence[tuple[str, Monitored]]) -> str:
+    """How many bytes of each program were counted, of those recorded."""
+    parts = [
+        (each.counted_bytes / each.recorded_bytes, program)
+        for program, each in monitored
+        if each.alike is None and each.recorded_bytes
+    ]
+    near = [abs(part - 1) for part, _ in parts if abs(part - 1) <= _NEARLY_ALL]
+    said = (
+        f" The bytes of {counted(len(near), 'program')} differ by at most {share(max(near), digits=1)}."
+        if near
+        else ""
+    )
+    return said + "".join(
+        f" Of {program} the component counts {share(part)} of the bytes."
+        for part, program in parts
+        if abs(part - 1) > _NEARLY_ALL
+    )
 
 
 def programs(group: Group) -> list[str]:
@@ -220,8 +240,25 @@ def missed(groups: Sequence[Group]) -> list[str]:
                     row = (_called(group, mpi, case), _listed(map(_far, far)), _listed(map(_wrong, wrong)))
                     found.append((groups.index(group), -worst, row))
     found.sort(key=lambda each: each[:2])
-    heads = ("", f"off by more than {share(WORST)}", "out of order (measured; predicted)")
+    heads = ("", f"off by more than {share(WORST)}", "out of order")
     return _bounded(heads, [row for *_, row in found], "Nothing: no time and no pair.")
+
+
+def largest(groups: Sequence[Group]) -> list[str]:
+    """Programs held out with the largest errors, the worst first."""
+    found = []
+    for group in groups:
+        if group.name == HELD_OUT:
+            for document in group.documents:
+                for case in document.cases:
+                    errors = [
+                        each.error for each in case.distinct if each.error is not None and each.name != TRACED
+                    ]
+                    if errors:
+                        worst = max(errors, key=abs)
+                        found.append((-abs(worst), f"{case.setting.program} {share(worst, '+', 1)}"))
+    said = [text for _, text in sorted(found)[:_MOST_IN_CELL]]
+    return [f"The largest errors of programs held out: {', '.join(said)}."] if said else []
 
 
 def _far(each: PlacementResult) -> str:
@@ -231,8 +268,9 @@ def _far(each: PlacementResult) -> str:
 def _wrong(pair: Pair) -> str:
     faster, slower = pair.faster, pair.slower
     return (
-        f"{faster.name} before {slower.name} ({faster.measured.median_s:.3f}, {slower.measured.median_s:.3f} s; "
-        f"{faster.predicted_s:.3f}, {slower.predicted_s:.3f} s)"
+        f"`{faster.name}` was faster ({faster.measured.median_s:.3f} s, `{slower.name}` "
+        f"{slower.measured.median_s:.3f} s), but was predicted slower ({faster.predicted_s:.3f} and "
+        f"{slower.predicted_s:.3f} s)"
     )
 
 
@@ -249,12 +287,17 @@ def not_run(documents: Sequence[ValidationResult]) -> list[str]:
             for name, why in of.options.not_run.items()
             if (mpi, name) not in programs
         ]
-        lines += [
-            f"* {LIBRARIES[mpi]}: {each.name}: "
-            + ("left out with `--cases`." if mpi in each.mpi else f"not with {LIBRARIES[mpi]}.")
+        others = [
+            each
             for each in of.options.described
             if (mpi, each.name) not in chosen and each.name not in of.options.not_run
         ]
+        for can, why in (
+            (True, "not chosen for this run"),
+            (False, "the file of programs has no way to get them with it"),
+        ):
+            if names := [each.name for each in others if (mpi in each.mpi) == can]:
+                lines.append(f"* {LIBRARIES[mpi]}: {', '.join(names)}: {why}.")
         if left := [each.key for each in of.options.settings() if (mpi, each) not in made]:
             lines.append(f"* {LIBRARIES[mpi]}: {', '.join(left)}: no time was left.")
     return list(dict.fromkeys(lines)) or ["All that was planned was run."]

@@ -92,9 +92,8 @@ def gromacs() -> Experiment:
     text = ",".join(f"{computation.get(rank, 0.0085):.4f}" for rank in range(8))
     return _experiment(
         "S-gromacs",
-        "Rank 0 computes all of an iteration, ranks 6 and 7 wait 45 % of it, the others 15 %; each core 0 "
-        "loses 10 % to "
-        "interrupts; combination A of Table 1.",
+        "Rank 0 computes all of an iteration, ranks 6 and 7 wait 45 % of it, the others 15 %; each core 0 loses 10 % "
+        "to interrupts; combination A of Table 1.",
         _GROMACS_A,
         (6, 4, 2, 0, 7, 3, 5, 1),
         f"compute {text} pattern ring bytes 1000",
@@ -108,11 +107,9 @@ def lammps() -> Experiment:
     return _experiment(
         "S-lammps",
         "Pairs 0-1, 2-3, 4-5, 6-7 exchange 256 KB an iteration, all ranks compute the same; each core 0 "
-        "loses 30 % to "
-        "interrupts; combination A of Table 2. That ranks on unequal cores wait for each other's computation "
-        "is a rule "
-        "of the simulation (80 % of the inequality), so how much is gained is the rule's; that it is seen and mended "
-        "is the tuner's.",
+        "loses 30 % to interrupts; combination A of Table 2. The simulation has a rule: ranks on unequal cores wait "
+        "for each other, for 80 % of the difference. The rule decides how much is gained. The tuner decides that "
+        "something is changed.",
         _LAMMPS_A,
         (0, 2, 4, 6, 1, 3, 5, 7),
         f"compute {','.join(['0.005'] * 8)} pattern pairs bytes 262144 out_of_phase 0.8",

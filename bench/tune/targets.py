@@ -13,13 +13,15 @@ Row = tuple[str, str, str]
 
 
 def _row(target: str, values: list[float], is_met: Callable[[float], bool], text: str, unit: str = "") -> Row:
-    """By the median; where not all of the interval agrees, that is said."""
+    """Met or missed, if all of the interval agrees; else what the median says."""
     if not values:
         return target, "-", "not measured"
     middle = middle_of(values)
     met = is_met(middle.value)
     agree = {is_met(end) for end in (middle.low, middle.high)} == {met}
-    verdict = ("met" if met else "missed") + ("" if agree else ", by the median only")
+    verdict = "met" if met else "missed"
+    if not agree:
+        verdict = f"the median {'meets' if met else 'misses'} it; the interval allows both"
     return target, cell(values, text, unit), verdict
 
 
@@ -30,7 +32,7 @@ def rows(results: Results) -> Iterator[Row]:
             yield from _of_case(case, results)
     for experiment in results.experiments:
         yield (
-            f"{experiment.name}, simulated: faster than without",
+            f"{experiment.name}, on simulated nodes: faster than without",
             f"{experiment.gain - 1:+.1%}, the paper's mapping {experiment.best_gain - 1:+.1%}",
             "met" if experiment.gain > 1 else "missed",
         )
@@ -109,16 +111,16 @@ def _of_faults(results: Results) -> Iterator[Row]:
             yield _restored("the same: masks back within 50 ms of SIGKILL", real.restored_s)
     faults = results.faults
     if faults is None or not faults.rounds:
-        yield "faults", "-", "not measured"
+        yield "1 000 injected faults: no thread with a wrong mask", "-", "not measured"
         return
     yield (
-        "faults, 1 000 rounds: no thread with a wrong mask",
+        "1 000 injected faults: no thread with a wrong mask",
         f"{faults.wrong} of {faults.threads} threads in {sum(faults.rounds.values())} rounds",
         ("met" if not faults.wrong else "missed")
         + (", fewer rounds" if sum(faults.rounds.values()) < 1000 else ""),
     )
     if faults.restored_s:
-        yield _restored("faults: masks back within 50 ms of SIGKILL", faults.restored_s)
+        yield _restored("injected faults: masks back within 50 ms of SIGKILL", faults.restored_s)
 
 
 def _restored(target: str, times: list[float]) -> Row:

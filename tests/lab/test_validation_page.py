@@ -65,9 +65,9 @@ def test_the_page_has_what_came_out_of_each_way_to_predict_with_the_same_runs(tm
     # placement, whose time is known, is in none but pairs and gains
     assert text.startswith(page.MARK)
     ours = row(text, "| Development, Open MPI: 1 program, 1 case | Rankwise |")
-    assert ours[2:5] == ["100.0 % of 1", "**10.0 %**", "-10.0 %"]
-    # what is missed stands out: the only interval that says something does not hold the time
-    assert ours[5:] == ["**0 % of 1**", "12 %", "**0 % of 1**", ""]
+    assert ours[2:5] == ["100.0 % of 1", "10.0 %", "-10.0 %"]
+    # the only interval that says something does not hold the time
+    assert ours[5:] == ["0 % of 1", "12 %", "0 % of 1", ""]
     # SimGrid says 2.2 and 2.0 s: the wrong order, and no interval
     assert row(text, "|  | SimGrid |")[2:] == ["0.0 % of 1", "0.0 %", "+0.0 %", "", "", "", ""]
     assert row(text, "|  | network bytes |")[2] == "100.0 % of 1"
@@ -95,10 +95,20 @@ def test_what_is_held_out_comes_first_with_its_commit(tmp_path):
     text = page.render("accuracy", [ours, held])
     # THEN its first sentence and its first row are of these alone, and the commit is named
     first, second = text.split("In short:\n\n", 1)[1].splitlines()[:2]
-    assert first.startswith("* Held out (1 program, Open MPI, frozen at `0123abc`): of 1 pair ")
-    assert "the worst +20 %" in first
-    assert second.startswith("* Development (1 program, Open MPI): of 1 pair ")
+    scale = "1 program on 2 ranks, 2 emulated nodes, 100mbit, Open MPI"
+    right = "which of two placements is faster is predicted right in 1 of 1 pair "
+    since = "not compared with a prediction before commit `0123abc`"
+    assert first.startswith(f"* Held out ({scale}; {since}): {right}")
+    assert "the worst by +20 %" in first
+    assert second.startswith(f"* Development ({scale}): {right}")
     assert text.index("| Held out, Open MPI: ") < text.index("| Development, Open MPI: ")
+    # AND what misses its aim stands out, of these alone
+    assert row(text, "| Held out, Open MPI: 1 program, 1 case | Rankwise |")[3:5] == [
+        "**20.0 %**",
+        "**+20.0 %**",
+    ]
+    assert "**" not in "".join(row(text, "| Development, Open MPI: 1 program, 1 case | Rankwise |"))
+    assert "The largest errors of programs held out: one +20.0 %.\n" in text
     # AND what is off by more than is aimed at is listed
     assert row(text, "| held out: one, Open MPI, 2 ranks, 100mbit |")[1:] == ["cyclic +20 % (1.50 s)", ""]
     assert "| development: one" not in text.split("## What missed")[1].split("## Not run")[0]
@@ -115,7 +125,10 @@ def test_pairs_out_of_order_are_named_with_both_times(tmp_path):
     # GIVEN cyclic, predicted to be slower, that runs say is faster
     text = page.render("accuracy", [validated(tmp_path / "v", cyclic_s=0.9)])
     found = row(text, "| development: one, Open MPI, 2 ranks, 100mbit |")
-    assert found[1:] == ["cyclic +100 % (0.90 s)", "cyclic before blocked (0.900, 1.000 s; 1.800, 1.100 s)"]
+    assert found[1:] == [
+        "cyclic +100 % (0.90 s)",
+        "`cyclic` was faster (0.900 s, `blocked` 1.000 s), but was predicted slower (1.800 and 1.100 s)",
+    ]
 
 
 def test_runs_that_do_not_count_are_told_with_their_reason(tmp_path):
@@ -127,13 +140,16 @@ def test_runs_that_do_not_count_are_told_with_their_reason(tmp_path):
     text = page.render("accuracy", [evaluate(state)])
     found = row(text, "| development: one, Open MPI, 2 ranks, 100mbit |")
     assert found[1:] == ["2 runs", "messages lay for 9.0% of the time"]
-    assert row(text, "| development (not complete) |")[6:8] == ["1", "2"]
+    assert row(text, "| development (not complete) |")[2] == "one"
+    assert row(text, "| development (not complete) |")[7:9] == ["1", "2"]
+    assert "* *Not complete*: time ran out" in text
     # AND a recorded run that is not takes its whole case with it
     text = page.render("accuracy", [validated(tmp_path / "r", invalid="messages lay for 7.0% of the time")])
     found = row(text, "| development: one, Open MPI, 2 ranks, 100mbit |")
     assert found[1:] == ["the recorded run, so all of it", "messages lay for 7.0% of the time"]
     assert (
-        "* Development (0 programs, Open MPI): no run counts of any placement but the recorded one." in text
+        "* Development (0 programs on 2 ranks, 2 emulated nodes, 100mbit, Open MPI): no run counts of any placement "
+        "but the recorded one." in text
     )
 
 
@@ -163,11 +179,11 @@ def test_programs_of_a_file_that_were_left_out_are_told(tmp_path):
     document = validated(tmp_path / "v", options)
     # THEN the others are named, unless another validation has it
     assert not_run([document]) == [
-        "* Open MPI: other: left out with `--cases`.",
-        "* Open MPI: third: not with Open MPI.",
+        "* Open MPI: other: not chosen for this run.",
+        "* Open MPI: third: the file of programs has no way to get them with it.",
     ]
     both = msgspec.structs.replace(document, options=msgspec.structs.replace(options, programs=("other",)))
-    assert "left out" not in "".join(not_run([document, both]))
+    assert "not chosen" not in "".join(not_run([document, both]))
 
 
 def test_lists_of_what_went_wrong_leave_the_page_one_to_read(tmp_path):
@@ -218,9 +234,13 @@ def test_without_a_longer_run_messages_that_are_sent_once_count_too(tmp_path):
     # WHEN the page is written
     text = page.render("accuracy", [validated(tmp_path / "v", monitored=counted)])
     # THEN it does not say that these are left out, but by how much all bytes differ
-    assert "In 3 of 4 pairs of ranks, Open MPI's monitoring component counts exactly the messages" in text
+    assert "In 3 of 4 pairs of ranks both counts are equal." in text
     assert "left out" not in text.split("## Programs")[0].split("Open MPI's monitoring")[1]
-    assert "All bytes of a program differ by 10.00 % in the median, and by 10 % at most (" in text
+    assert " Of one the component counts 110 % of the bytes." in text
+    # AND of those that nearly agree by how much at most
+    near = Monitored(4, 3, 10, 12, 1000, 1004, alike=None)
+    text = page.render("accuracy", [validated(tmp_path / "w", monitored=near)])
+    assert " The bytes of 1 program differ by at most 0.4 %." in text
 
 
 def test_predictions_of_several_versions_of_the_code_are_said_to_be_so(tmp_path):

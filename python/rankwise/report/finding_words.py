@@ -35,7 +35,9 @@ def closing(report: ReportData) -> list[str]:
     without = {each.name for each in report.not_looked_for}
     lines = []
     if found:
-        lines.append(f"how each is detected: {', '.join(f'`rankwise explain {name}`' for name in sorted(found))}")
+        lines.append(
+            f"how each is detected: {', '.join(f'`rankwise explain {name}`' for name in sorted(found))}"
+        )
     else:
         names = ", ".join(name for name in NAMES if name not in without)
         lines.append(f"nothing to fix was found; looked for {names}")
