@@ -210,7 +210,7 @@ def test_a_recording_has_the_decisions(mpi, compiled, tmp_path, here):
     for words in (
         "What rankwise tune did",
         "1 change proposed: 1 kept",
-        "rank 0 from CPU 0 to 1",
+        "rank 0 from PU 0 to 1",
         "measured 20 % (15 % to 24 %)",
     ):
         assert words in plain(text)

@@ -40,13 +40,13 @@ def change_text(decision: Decision) -> str:
             else [f"process {m.pid}" for m in change.moves]
         )
         moves = [
-            f"{name} from CPU {move.source} to {move.to}"
+            f"{name} from PU {move.source} to {move.to}"
             for name, move in zip(names, change.moves, strict=True)
         ]
         more = len(moves) - _MOST_MOVES
         parts.append(", ".join(moves[:_MOST_MOVES]) + (f" and {more} more" if more > 0 else ""))
     parts += [f"pages of process {each.pid} to NUMA node {each.to_numa}" for each in change.pages]
-    parts += [f"interrupt {each.number} to CPU {each.to}" for each in change.interrupts]
+    parts += [f"interrupt {each.number} to PU {each.to}" for each in change.interrupts]
     return ", ".join(parts) or _ranks(decision.ranks)
 
 
