@@ -70,7 +70,7 @@ def run(request: Request) -> StudyResult:
         title="What a full node costs",
         on=[platform.name],
         how=how,
-        verdict=f"{many.capitalize()} ranks on one node instead of {few} slow down {joined(worse) or 'none'}.",
+        verdict=f"Slower with {many} ranks on one node than on {few} nodes: {joined(worse) or 'none'}.",
         tables=[
             _table(f"{many.capitalize()} ranks: time by that on {few} nodes", by_full),
             *([_table("Two ranks: time by that on two nodes", by_two)] if by_two else []),

@@ -57,14 +57,25 @@ def run(request: Request) -> StudyResult:
         title="What the papers state, and what Rankwise finds",
         on=sorted({name for result in results for name in result.on}),
         how="predicted",
-        verdict=f"{tested} statements of the four papers can be tested, and {reproduced} of them are reproduced. "
-        f"{sum(each.calibrations for each in counted)} more are what the machine files were made from.",
+        verdict=f"Of {tested} statements of the four papers that can be tested, {reproduced} are reproduced."
+        f"{_missed(counted)} {sum(each.calibrations for each in counted)} more are calibrations: machine files and "
+        "cases were made from them, so they test nothing.",
         tables=[
             Table("Statements by kind", _COLUMNS, rows, [_NOTE]),
             Table("The papers", ["claims", "paper"], papers, [_LETTERS]),
             Table("The studies", ["study", "what it finds"], verdicts),
         ],
         claims=outcomes,
+    )
+
+
+def _missed(counted: list[Tally]) -> str:
+    """Kinds whose target is missed, a sentence each."""
+    return "".join(
+        f" The target of the kind `{each.kind}` is missed: {100 * (each.reached or 0):.0f} % instead of "
+        f"{100 * (each.target or 0):.0f} %."
+        for each in counted
+        if each.passes is False
     )
 
 

@@ -80,8 +80,8 @@ def run(request: Request) -> StudyResult:
         title="Data processed whole or in tiles",
         on=[platform.name],
         how=how,
-        verdict=f"Tiles of {TILE_BYTES >> 10} KiB save {percent(saved[best])} of the time with ranks {best}, "
-        f"{percent(min(saved.values()))} at least."
+        verdict=f"Tiles of {TILE_BYTES >> 10} KiB save {percent(min(saved.values()))} to {percent(saved[best])} of the "
+        f"time; most with {best.replace(' ', ' ranks ', 1)}."
         if saved[best] > 0.005
         else f"Tiles of {TILE_BYTES >> 10} KiB save nothing.",
         tables=[

@@ -67,7 +67,8 @@ def run(request: Request) -> StudyResult:
         title="Message distribution",
         on=[platform.name],
         how="exact count" if request.mode == "machine" else "measured",
-        verdict=f"On average {percent(mean)} of messages stay in their node, most of {most}, {percent(inside[most])}.",
+        verdict=f"On average {percent(mean)} of messages stay in their node; {most} has the largest share, "
+        f"{percent(inside[most])}.",
         tables=[_totals(found, ranks), *(_by_size(name, each) for name, each in found.items())],
         figures=[figure for name, each in found.items() for figure in _figures(name, each)],
         claims=_claims(request, platform, found) if of_paper else [],

@@ -99,14 +99,13 @@ def _verdict(by: dict[tuple[str, str], Outcome], labels: list[str], arranged: Ar
     ]
     worst = max(labels, key=lambda label: by[label, half].time_s / by[label, alone].time_s)
     cost = percent_more(by[worst, half].time_s / by[worst, alone].time_s)
-    first = "A second rank a node costs" if small else f"{half} instead of {alone} costs"
+    first = "Two ranks on a node instead of one" if small else f"{half} instead of {alone}"
+    first += f": {worst} gets slower most, {cost}"
     if half == full:
-        return f"{first} {worst} most, {cost}."
-    last = "four ranks a node instead of two" if small else f"{full} instead of {arranged.processor}"
-    none = "a third and fourth cost none" if small else f"{last} slow down none"
-    return f"{first} {worst} most, {cost}; " + (
-        f"{last} slow down {joined(slower)}." if slower else f"{none}."
-    )
+        return f"{first}."
+    last = "four ranks on a node instead of two" if small else f"{full} instead of {arranged.processor}"
+    none = f"{last} slow down none"
+    return f"{first}; " + (f"{last} slow down {joined(slower)}." if slower else f"{none}.")
 
 
 def _ratio(by: dict[tuple[str, str], Outcome], label: str, to: str, base: str, what: str) -> float | None:

@@ -61,7 +61,8 @@ def run(request: Request) -> StudyResult:
         title=f"Speed-up from {counts[0]} to {last} ranks",
         on=[platform.name for platform in on],
         how=how,
-        verdict=f"On {on[0].name} {best} scales best, {first[best][last]:.1f} of {last / counts[0]:.0f}.",
+        verdict=f"On {on[0].name} {best} scales best: from {counts[0]} to {last} ranks it gets "
+        f"{first[best][last]:.1f} times as fast; {last / counts[0]:.0f} is ideal.",
         tables=[
             *(_table(name, each, counts) for name, each in (speed | few).items()),
             *(_growing_table(name, each) for name, each in growing.items()),
