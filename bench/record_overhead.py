@@ -30,6 +30,7 @@ RECORDED = {
     "timed": What(),
     "traced": What(trace=True),
     "exact": What(trace=True, exact=True),
+    "sites": What(call_sites=True),
 }
 VARIANTS = ("without", "floor", "floor_timed", *RECORDED, "tuned")
 # Ranks, and what the program is given.
