@@ -309,8 +309,8 @@ def _claims(result: Result) -> list[list[str]]:
         [
             "who works",
             "one core takes more than 99 % of all interrupts",
-            f"{_irq_share(result)}. While rank 2 computes, its processor takes in {_three(came[0])} frames a second if "
-            f"it is that core, else {_three(came[1])} (median)",
+            f"{_irq_share(result)}. The processor of rank 2 takes in {_three(came[0])} frames a second if it is that "
+            f"core, else {_three(came[1])}",
         ],
         [
             "who suffers",

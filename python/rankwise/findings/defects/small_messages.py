@@ -18,11 +18,12 @@ A rank sends another one many small messages one after the other, which could be
 one message. Each costs the library's and the network's time for a message, many
 times what its bytes cost.
 
-How it is detected: from an exact trace (`--trace --exact-times`). A message of at
-most {SMALL_BYTES} bytes could be part of the one before it between the same two ranks if
-nothing came to the sender in between (no receive ended, no collective), and the
-receiver sent nothing in between: then neither can depend on the other. Nor did
-the sender do something else for four times as long as such a message takes.
+How it is detected: from an exact trace (`--trace --exact-times`). A message of
+at most {SMALL_BYTES} bytes could be part of the one before it between the same two
+ranks if nothing came to the sender in between (no receive ended, no
+collective), and the receiver sent nothing in between: then neither can depend
+on the other. Nor did the sender do something else for four times as long as
+such a message takes.
 Messages of a ping-pong do not count, nor those of one MPI_Sendrecv after the
 other.
 
