@@ -18,8 +18,8 @@ _HEAD = """<!-- Written by `python -m tune`; edit bench/tune/page.py instead. --
 # What `rankwise tune` gains and costs
 
 What does a program gain from the tuner, and what does it lose where there is nothing to gain? `python -m tune` (bench/)
-measured this. Two ranks may change places on two PUs (hardware threads). There were {rounds} rounds. In each round every
-way to run a case comes once, in an order that is shuffled. A cell is a median, and in brackets an interval that
+measured this. Two ranks may change places on two PUs (hardware threads). There were {rounds} rounds. In each round
+every way to run a case comes once, in an order that is shuffled. A cell is a median, and in brackets an interval that
 contains the true median with a probability of {sure:.0%}.
 """
 _CASE = """Numbers are iterations a second, divided by those of the best static mapping (`{best}`) in the same round.
@@ -206,7 +206,8 @@ def _cost(results: Results) -> Iterator[str]:
         f"the tuner's first "
         f"event pass {cell([1e3 * each for each in cost.start_s], '.0f')} ms. With {cost.ranks} ranks on two PUs no "
         f"mapping is better, so the tuner searched for none. A decision for as many on a simulated node that has a "
-        f"core for each takes {1e3 * cost.decision_s:.1f} ms. What the tuner takes while it acts is in the tables above."
+        f"core for each takes {1e3 * cost.decision_s:.1f} ms. What the tuner takes while it acts is in the tables "
+        "above."
     )
     yield ""
 
