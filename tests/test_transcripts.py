@@ -6,7 +6,8 @@ directory with transcripts/inputs and recordings:
 
 - `app.rw`, a run of MG on 16 ranks in a lab that is kept in lab/validated, with the machine file of that lab.
   `before.rw` and `after.rw` are FT there, with MPICH and with Open MPI;
-- `heat.rw`, a run of examples/heat.c on 2 ranks, each on its core, that is kept in transcripts/kept;
+- `heat.rw`, a run of examples/heat.c on 2 ranks, each on its core, that is kept in transcripts/kept. It was started
+  with `chrt -f 1`, as others used the machine: its ranks had their cores but for the kernel's limit on such processes;
 - `crashed.rw`, written here, of ranks that did not end well.
 
 Of what differs between runs there is only `...` (MASKED).
