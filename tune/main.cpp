@@ -60,6 +60,7 @@ class Run {
         while (!stopped_) {
             const Seconds due = tuner_.step();
             server_.see(system_.limits());
+            server_.see(system_.ranks());
             watchdog_.come_round();
             system_.watch_guard();
             log_notes();

@@ -57,6 +57,13 @@ int main(int argc, char **argv) {
         limits.power.push_back({"package-0", 180});
         limits.unknown.emplace_back("throttling by heat: \"none\"");
         server.see(limits);
+        rankwise::tune::RankSample rank;
+        rank.group = "job \"1\"\n\xff\\";
+        rank.threads.resize(2);
+        for (auto &thread : rank.threads)
+            thread.major_faults = 3;
+        rank.threads.back().migrations = 4;
+        server.see({rank});
         if (argc == 3)
             server.add(event_of(Event::resumed));
         std::puts("ready");

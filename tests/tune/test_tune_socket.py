@@ -91,6 +91,7 @@ def test_status_counts_what_the_events_say(serving):
     assert [(group.ranks, group.rate_per_s, group.rate_of) for group in status.groups] == [
         (3, 12.5, "iterations")
     ]
+    assert (status.groups[0].major_faults, status.groups[0].migrations) == (6, 4)
     assert status.counts["kept"] == 100
     # AND what they are called is what the events call it
     assert status.groups[0].name == 'job "1"\n\xff\\'

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <fcntl.h>
+#include <utility>
 
 #include "proc/pu_list.hpp"
 #include "proc/tasks.hpp"
@@ -67,6 +68,10 @@ bool ThreadReader::read_one(Thread &thread, Text &text, ThreadSample &sample) {
     sample.state = stat->state;
     sample.pu = stat->pu;
     sample.major_faults = stat->major_faults;
+    if (const auto before = std::exchange(thread.pu, stat->pu); before >= 0 && before != stat->pu) {
+        ++thread.migrations;
+    }
+    sample.migrations = thread.migrations;
     sample.run = static_cast<double>(stat->ticks) * clock_tick_s_;
     if (thread.schedstat.read(text)) { // in nanoseconds; not in kernels without CONFIG_SCHED_INFO
         auto line = text.view();

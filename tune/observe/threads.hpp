@@ -29,6 +29,8 @@ class ThreadReader {
     struct Thread {
         std::int32_t number;
         KeptFile stat, schedstat;
+        std::int32_t pu = -1; ///< at the look before
+        std::uint64_t migrations = 0;
     };
     bool list();
     bool read_one(Thread &thread, Text &text, ThreadSample &sample);

@@ -107,6 +107,8 @@ std::string status_json(const Status &status, Seconds now) {
         if (!group.rate_of.empty())
             text += ", \"rate_per_s\": " + json_number(group.rate) +
                     ", \"rate_of\": " + json_quoted(group.rate_of);
+        text += ", \"major_faults\": " + std::to_string(group.major_faults) +
+                ", \"migrations\": " + std::to_string(group.migrations);
         text += '}';
         first = false;
     }

@@ -36,6 +36,9 @@ class Server {
     /// @brief Say from now on what holds the node back.
     void see(const Limits &limits) { status_.limits = limits; }
 
+    /// @brief Say from now on what these ranks' threads did.
+    void see(const std::vector<RankSample> &ranks) { status_.see(ranks); }
+
   private:
     struct Client {
         Seconds until = 0;

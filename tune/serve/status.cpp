@@ -79,6 +79,17 @@ void Status::add(const Event &event, std::string line) {
         drop_first_decision();
 }
 
+void Status::see(const std::vector<RankSample> &ranks) {
+    for (auto &[name, group] : groups)
+        group.major_faults = group.migrations = 0;
+    for (const RankSample &rank : ranks)
+        if (const auto group = groups.find(rank.group); group != groups.end())
+            for (const ThreadSample &thread : rank.threads) {
+                group->second.major_faults += thread.major_faults;
+                group->second.migrations += thread.migrations;
+            }
+}
+
 void Status::drop_first_decision() {
     Event::What last{};
     do {

@@ -6,6 +6,7 @@
 #include <deque>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "types.hpp"
 
@@ -25,6 +26,7 @@ struct Status {
         std::int64_t ranks = 0;
         double rate = 0; ///< as last measured, by `rate_of`
         std::string rate_of;
+        std::uint64_t major_faults = 0, migrations = 0; ///< of its ranks' threads that live
     };
     std::map<std::string, Group> groups; ///< that have ranks
     std::array<std::uint64_t, kinds_of_events> counts{};
@@ -39,6 +41,9 @@ struct Status {
     /// @brief Count an event.
     /// @param[in] line the event as JSON; empty: not kept
     void add(const Event &event, std::string line);
+
+    /// @brief Sum up what threads did.
+    void see(const std::vector<RankSample> &ranks);
 
     std::int64_t ranks() const;
 

@@ -113,6 +113,8 @@ def _status_lines(status: Status, tuner: Tuner) -> Iterator[str]:
     for group in status.groups:
         rate = f", {group.rate_per_s:.4g} {group.rate_of} a second" if group.rate_per_s is not None else ""
         yield f"    {group.name[:56]}: {counted(group.ranks, 'rank')}{rate}"
+        faults, moved = counted(group.major_faults, "page"), counted(group.migrations, "time")
+        yield f"      threads got {faults} from a disk, and were seen to change cores {moved}"
     names = ("proposed", "kept", "undone", "refused", "failed")
     yield "  changes    " + ", ".join(f"{status.counts.get(name, 0)} {name}" for name in names)
     yield f"  own cost   {seconds_text(status.cpu_s)} of a processor, {bytes_text(status.rss_bytes)}"

@@ -18,12 +18,22 @@ ACTS = "it acts"
 
 
 class Group(msgspec.Struct, frozen=True):
-    """Ranks that may change places: how many, and how fast they are, as last measured."""
+    """Ranks that may change places.
+
+    Attributes:
+        name: Of the job and its part of the node.
+        ranks: How many.
+        rate_per_s: How fast they are, as last measured, by `rate_of`.
+        major_faults: Pages that their threads had to get from a disk.
+        migrations: Times that a thread was seen on another processing unit than at the look before.
+    """
 
     name: str
     ranks: int
     rate_per_s: float | None = None
     rate_of: str | None = None
+    major_faults: int = 0
+    migrations: int = 0
 
 
 class Limits(msgspec.Struct, frozen=True):
