@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "linux_system.hpp"
 
+#include <algorithm>
 #include <unistd.h>
 
 #include "act/state_lock.hpp"
@@ -15,6 +16,8 @@ TaskId this_process() {
     return {getpid(), stat ? stat->start : 0};
 }
 
+// Whoever asks a tuner to end waits for 10 s.
+constexpr Seconds longest_way_back = 5;
 constexpr int claim_tries = 20;
 constexpr useconds_t claim_pause_us = 10'000;
 
@@ -91,6 +94,28 @@ std::optional<Seconds> LinuxSystem::go_on() {
         notes_.push_back(std::move(trouble));
     }
     return next;
+}
+
+GivenBack LinuxSystem::restore() {
+    const GivenBack given = actor_.restore();
+    take_pages_back();
+    return given;
+}
+
+void LinuxSystem::keep() {
+    actor_.forget();
+    take_pages_back();
+}
+
+void LinuxSystem::take_pages_back() {
+    const Seconds until = now() + longest_way_back;
+    while (const auto next = go_on()) {
+        if (*next > until) {
+            notes_.emplace_back("not all pages that were moved are back: there was not enough time");
+            return;
+        }
+        usleep(static_cast<useconds_t>(std::max(*next - now(), 0.0) * 1e6));
+    }
 }
 
 std::vector<std::string> LinuxSystem::notes() {

@@ -25,14 +25,17 @@ class LinuxSystem : public System {
     Seconds now() const override;
     Sample sample(bool light) override;
     Sample sample_with_movers() override;
+    std::vector<std::uint64_t> pages_by_numa(const TaskId &process) override {
+        return observer_.pages_by_numa(process);
+    }
     std::string apply(const Change &change) override;
     std::optional<Seconds> go_on() override;
     PuSet usable(const TaskId &process) override { return cpuset_of(proc_, sys_, process.number); }
     std::string undo() override { return actor_.undo(); }
-    GivenBack restore() override { return actor_.restore(); }
+    GivenBack restore() override;
 
     /// @brief What was changed stays: nothing is left to restore, by anybody.
-    void keep() { actor_.forget(); }
+    void keep();
 
     /// @brief Fork a guard if there is none: it may have been killed.
     bool watch_guard() { return guard_.watch(); }
@@ -48,6 +51,7 @@ class LinuxSystem : public System {
 
   private:
     void claim(const std::vector<std::int32_t> &pids);
+    void take_pages_back();
 
     const std::string proc_, sys_;
     TaskId self_;

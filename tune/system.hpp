@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "given_back.hpp"
 #include "types.hpp"
@@ -22,6 +23,9 @@ class System {
     /// @brief A full sample that looks for other movers now: what others say of them may be some seconds old.
     virtual Sample sample_with_movers() = 0;
 
+    /// @return where the pages of a rank are, as seen just now: samples have what was seen before
+    virtual std::vector<std::uint64_t> pages_by_numa(const TaskId &process) = 0;
+
     /// @brief Carry a change out, whole or not at all: if a thread cannot be moved, those before it are moved
     /// back. Every original mask is in the journal before the first thread is touched.
     /// @return empty, or why it was not done ("rank 3 ended", "its mask was changed by another process", ...)
@@ -40,8 +44,9 @@ class System {
     /// @return empty, or what could not be given back: to be called again
     virtual std::string undo() = 0;
 
-    /// @brief Give all threads, pages excepted, what they had before the first change, unless somebody else
-    /// has changed it since.
+    /// @brief Give all threads what they had before the first change, unless somebody else has changed it
+    /// since. Pages on their way back, and those that went with a rank, follow, as many as can in some
+    /// seconds.
     virtual GivenBack restore() = 0;
 };
 

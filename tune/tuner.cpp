@@ -356,7 +356,8 @@ struct Tuner::State {
         group.look_at(observation, node);
         if (heed_others(group))
             return true;
-        const std::vector<Proposal> proposals = worthwhile(observation, group);
+        const double worth = group.acting ? policy.end_below : policy.begin_above;
+        const std::vector<Proposal> proposals = worthwhile(observation, group, worth);
         const std::set<std::int64_t> wanted_before = std::exchange(group.wanted, {});
         if (proposals.empty())
             return false;
@@ -378,7 +379,10 @@ struct Tuner::State {
                 if (std::ranges::none_of(group.wanted,
                                          [&](std::int64_t each) { return wanted_before.contains(each); }))
                     return true;
-                propose(name, group, proposal, own);
+                const std::optional<Proposal> now_seen = seen_anew(observation, group, proposal, worth);
+                if (!now_seen || group.is_held(target_of(now_seen->change, now_seen->mapping), now))
+                    continue;
+                propose(name, group, *now_seen, own);
                 return true;
             }
         }
@@ -386,8 +390,7 @@ struct Tuner::State {
     }
 
     /// Proposals whose gain is worth it, the best one first.
-    std::vector<Proposal> worthwhile(const Observation &observation, Group &group) {
-        const double worth = group.acting ? policy.end_below : policy.begin_above;
+    std::vector<Proposal> worthwhile(const Observation &observation, Group &group, double worth) {
         std::vector<Proposal> found;
         Decision decision = decide(observation, node, group.allowed, worth);
         if (!decision.refused.empty())
@@ -401,9 +404,11 @@ struct Tuner::State {
                 found.push_back(std::move(each));
             }
         // Jobs that have run for long are likely to go on for long.
-        if (std::optional<Proposal> pages =
-                decide_pages(observation, node, group.allowed, system.now() - group.since))
+        const Seconds goes_on = system.now() - group.since;
+        if (std::optional<Proposal> pages = decide_pages(observation, node, group.allowed, goes_on))
             found.push_back(std::move(*pages));
+        if (std::optional<Proposal> spread = decide_spread(observation, node, group.allowed, worth, goes_on))
+            found.push_back(std::move(*spread));
         // Where both save as much, the interrupt goes: that costs no rank its caches.
         if (decision.proposal)
             found.push_back(std::move(*decision.proposal));
@@ -415,6 +420,32 @@ struct Tuner::State {
             say(observation.group, Event::seen, "no other mapping is estimated to be better");
         group.acting = !found.empty();
         return found;
+    }
+
+    /// One that moves pages, by where they are now: that is looked at seldom. None if it is not worth it
+    /// then.
+    std::optional<Proposal> seen_anew(Observation observation, const Group &group, Proposal proposal,
+                                      double worth) {
+        std::set<TaskId> seen;
+        for (;;) {
+            bool any_new = false;
+            for (const Change::Pages &pages : proposal.change.pages)
+                for (RankLoad &rank : observation.ranks)
+                    if (rank.process == pages.process && seen.insert(rank.process).second) {
+                        rank.set_pages(system.pages_by_numa(rank.process));
+                        any_new = true;
+                    }
+            if (!any_new)
+                return proposal;
+            const Seconds goes_on = system.now() - group.since;
+            std::optional<Proposal> again =
+                proposal.change.moves.empty()
+                    ? decide_pages(observation, node, group.allowed, goes_on)
+                    : decide_spread(observation, node, group.allowed, worth, goes_on);
+            if (!again || again->gain < worth + cost(again->change))
+                return std::nullopt;
+            proposal = std::move(*again);
+        }
     }
 
     void propose(const std::string &name, Group &group, const Proposal &proposal, const Sample &own) {

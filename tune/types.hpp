@@ -46,8 +46,8 @@ struct Node {
     double memory_bytes_per_s = 0;      ///< of one NUMA node; 0: not known
     double core_memory_bytes_per_s = 0; ///< what one core can move; 0: not known
     std::vector<double>
-        memory_slowdown;    ///< measured: how many times longer each of 1, 2, ... such cores takes; may be empty
-    std::string costs_from;             ///< a machine file's name, or "assumed"
+        memory_slowdown; ///< measured: how many times longer each of 1, 2, ... such cores takes; may be empty
+    std::string costs_from; ///< a machine file's name, or "assumed"
 };
 
 /// @brief Tells a process or thread from a later one with its number.
@@ -60,13 +60,14 @@ struct TaskId {
 /// @brief Counts of a thread since it was born.
 struct ThreadSample {
     TaskId id;
-    char state = '?';     ///< of /proc: R, S, D, T, ...
-    Seconds run = 0;      ///< on a processor
-    Seconds queued = 0;   ///< ready, and waiting for one
-    std::int32_t pu = -1; ///< it ran on last
-    PuSet mask;           ///< that it has now
+    char state = '?';               ///< of /proc: R, S, D, T, ...
+    Seconds run = 0;                ///< on a processor
+    Seconds queued = 0;             ///< ready, and waiting for one
+    std::int32_t pu = -1;           ///< it ran on last
+    PuSet mask;                     ///< that it has now
     std::uint64_t major_faults = 0; ///< pages that had to come from a disk
-    std::uint64_t migrations = 0; ///< seen on another unit than at the look before: it moved at least so often
+    std::uint64_t migrations =
+        0; ///< seen on another unit than at the look before: it moved at least so often
 };
 
 /// @brief What a rank's page says, in seconds; counts since MPI_Init.

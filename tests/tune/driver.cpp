@@ -50,7 +50,8 @@ void show_thread(std::ostream &line, const ThreadSample &thread) {
     line << "{\"tid\": " << thread.id.number << ", \"start\": " << thread.id.start << ", \"state\": \""
          << thread.state << "\", \"run\": " << thread.run << ", \"queued\": " << thread.queued
          << ", \"pu\": " << thread.pu << ", \"mask\": \"" << format_pu_list(thread.mask)
-         << "\", \"major_faults\": " << thread.major_faults << "}";
+         << "\", \"major_faults\": " << thread.major_faults << ", \"migrations\": " << thread.migrations
+         << "}";
 }
 
 std::string progress_of(const std::optional<Progress> &progress) {
@@ -155,8 +156,10 @@ void do_line(const std::string &line, LinuxSystem &system) {
         std::cout << system.apply(change) << std::endl;
     } else if (what == "pages") {
         words >> number >> count;
-        Change change;
-        change.pages.push_back({{number, read_task_stat("/proc", number)->start}, 0, count});
+        std::int32_t from_numa = 0;
+        words >> from_numa;
+        Change change = change_of(words, system);
+        change.pages.push_back({{number, read_task_stat("/proc", number)->start}, from_numa, count});
         const auto problem = system.apply(change);
         int steps = 0;
         while (system.go_on()) {

@@ -17,7 +17,7 @@ pu 1 1 -1 -1 -1 0
 
 link 1e-5 1e-9
 link 2e-7 1e-10
-memory 1e10 5e9
+memory 1e10 5e9 1 1.2
 costs_from a machine.toml
 state /tmp/state
 policy windows 6
@@ -48,6 +48,7 @@ def test_a_plan_is_read(driver_program, tmp_path):
         ("pu 8192 0 0 0 0 0", "`pu` has `8192`, which is no number between 0 and 8191"),
         ("pu 0 0 0 0 0 0", "`pu` has `0` for the second time"),
         ("memory nan 1", "`memory` has `nan`, which is no number between 0 and 1e+18"),
+        ("memory 1e10 5e9 1 0.5", "`memory` has `0.5`, which is no number between 1 and 1e+06"),
         ("policy speed 1", "`policy` has no field `speed`"),
         ("policy windows 2", "`policy` has `2`, which is no number between 3 and 10000"),
         ("until noon", "`until` is `noon`, neither `ranks-end` nor `stopped`"),

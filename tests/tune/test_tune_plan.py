@@ -63,7 +63,20 @@ def test_costs_come_from_the_machine_file(tmp_path):
     assert costs.links == ((pytest.approx(7e-6), 3e-10),) * len(CHANNELS)
     # AND the node's memory is in equal parts on its NUMA nodes
     assert (costs.memory_bytes_per_s, costs.core_memory_bytes_per_s) == (2e10, 1.5e10)
+    assert costs.memory_slowdown == ()
     assert costs.source.startswith("machine file small")
+
+
+def test_what_was_measured_of_one_numa_node_goes_along(tmp_path):
+    # GIVEN a memory of each NUMA node, of which it was measured how much longer two cores take
+    path = tmp_path / "m.machine.toml"
+    slowdown = 'slowdown = { values = [1, 1.5], obtained = "assumed", source = "test" }\n'
+    path.write_text(MACHINE.replace('per = "node"', 'per = "numa"') + slowdown)
+    node = from_synthetic("package:2 numa:1 core:2")
+    # THEN the plan has it
+    assert costs_of(str(path), node).memory_slowdown == (1.0, 1.5)
+    plan = Plan([], costs_of(str(path), node), Path("/tmp/s"), Path("/tmp/s/sock"))
+    assert "\nmemory 40000000000.0 15000000000.0 1.0 1.5\n" in plan.text()
 
 
 def test_a_machine_of_another_kind_of_node_is_said(tmp_path):

@@ -103,7 +103,13 @@ std::string Actor::apply(const Change &change, const std::vector<RankSample> &ra
     }
     // Those of a change before that are still on their way are not wanted there any more.
     pages_ = PageMoves(change.pages, proc_);
+    are_returning_ = false;
     last_.pages = change.pages;
+    for (const auto &pages : change.pages) {
+        if (std::ranges::find(change.moves, pages.process, &RankMove::process) != change.moves.end()) {
+            homes_.try_emplace(pages.process, pages.from_numa);
+        }
+    }
     for (const auto &entry : moves.done()) {
         last_.masks.threads.emplace(entry.thread, entry).first->second.original = entry.before;
     }
@@ -147,7 +153,12 @@ std::string Actor::undo() {
     if (!last_.pages.empty()) {
         for (auto &pages : last_.pages) {
             std::swap(pages.from_numa, pages.to_numa);
+            if (const auto home = homes_.find(pages.process);
+                home != homes_.end() && home->second == pages.to_numa) {
+                homes_.erase(home);
+            }
         }
+        are_returning_ = true;
         pages_ = PageMoves(std::exchange(last_.pages, {}), proc_);
     }
     if (restored.failed > 0) {
@@ -158,7 +169,17 @@ std::string Actor::undo() {
 }
 
 Restored Actor::restore() {
-    pages_ = PageMoves({}, proc_);
+    std::vector<Change::Pages> back;
+    for (const auto &[process, numa] : homes_) {
+        if (!has_ended(proc_, process)) {
+            back.push_back({process, 0, numa}); // wherever they come from
+        }
+    }
+    homes_.clear();
+    if (!are_returning_) {
+        pages_ = PageMoves({}, proc_);
+    }
+    pages_.add(back);
     auto restored = tune::restore(content_, proc_, sys_);
     content_ = restored.left;
     if (restored.failed == 0) {
@@ -203,6 +224,7 @@ void Actor::forget_ended(const std::vector<RankSample> &ranks) {
     const auto forgotten =
         std::erase_if(content_.threads, [&](const auto &item) { return is_gone(item.second.process); });
     guard_.release(is_gone);
+    std::erase_if(homes_, [&](const auto &item) { return is_gone(item.first); });
     if (forgotten > 0 && content_.empty()) {
         journal_.remove();
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -37,10 +38,12 @@ class Actor {
     /// @return empty, or what could not be given back
     std::string undo();
 
-    /// @brief Give back what was there before the first change, and begin anew.
+    /// @brief Give back what was there before the first change, and begin anew. By `go_on` follow pages that
+    /// are on their way back, and those of processes that were moved with them. Others stay: they are where
+    /// their process' cores are.
     Restored restore();
 
-    /// @brief What was changed stays.
+    /// @brief What was changed stays. Pages that are on their way go on by `go_on`.
     void forget();
 
     /// @brief Forget processes that have ended, and take what others have made of masks since.
@@ -60,6 +63,8 @@ class Actor {
     bool may_move_interrupts_;
     JournalContent content_;
     PageMoves pages_;
+    bool are_returning_ = false;           ///< they are on the way back of what was taken back
+    std::map<TaskId, std::int32_t> homes_; ///< before they were moved, of processes whose masks were as well
     std::vector<std::string> troubles_;
     struct {
         JournalContent masks; ///< `original` is what was there before it

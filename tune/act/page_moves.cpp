@@ -56,7 +56,7 @@ bool may_be_on(std::string_view policy, std::string_view rest, std::int32_t node
 }
 
 struct OnNodes {
-    std::uint64_t elsewhere = 0; ///< pages
+    std::uint64_t elsewhere = 0; ///< pages, of mappings that have the process' own only
     std::uint64_t page_bytes = 4096;
 };
 
@@ -66,21 +66,25 @@ OnNodes nodes_in(std::string_view line, std::int32_t to_numa) {
     if (!may_be_on(policy, line, to_numa)) {
         return nodes;
     }
+    std::uint64_t own = 0, all = 0;
     for (auto word = next_word(line); !word.empty(); word = next_word(line)) {
         const auto equals = word.find('=');
         if (equals == std::string_view::npos) {
             continue;
         }
-        if (word.starts_with("kernelpagesize_kB=")) {
+        if (word.starts_with("anon=")) {
+            own = as_number(word.substr(equals + 1)).value_or(0);
+        } else if (word.starts_with("kernelpagesize_kB=")) {
             const auto bytes = as_number(word.substr(equals + 1)).value_or(4) << 10U;
             nodes.page_bytes = std::clamp<std::uint64_t>(bytes, 4096, most_page_bytes);
         } else if (word[0] == 'N') {
             const auto node = as_number(word.substr(1, equals - 1));
-            if (node && static_cast<std::int64_t>(*node) != to_numa) {
-                nodes.elsewhere += as_number(word.substr(equals + 1)).value_or(0);
-            }
+            const auto count = as_number(word.substr(equals + 1)).value_or(0);
+            all += count;
+            nodes.elsewhere += node && static_cast<std::int64_t>(*node) != to_numa ? count : 0;
         }
     }
+    nodes.elsewhere = own < all ? 0 : nodes.elsewhere;
     return nodes;
 }
 

@@ -19,7 +19,8 @@ struct MemoryRange {
 
 /// @brief Ranges of memory in a text of /proc/PID/maps, with those left out that numa_maps says are on
 /// `to_numa` alone, or have hardly a page: they would take long to look through, and little is in them. So
-/// are those whose memory policy has other nodes, or spreads them, and those of very large pages.
+/// are those whose memory policy has other nodes, or spreads them, those of very large pages, and those of
+/// files.
 /// @param[in] maps      /proc/PID/maps: where ranges end
 /// @param[in] numa_maps /proc/PID/numa_maps: where pages are, and how large
 std::vector<MemoryRange> ranges_elsewhere(std::string_view maps, std::string_view numa_maps,
@@ -29,6 +30,11 @@ std::vector<MemoryRange> ranges_elsewhere(std::string_view maps, std::string_vie
 class PageMoves {
   public:
     PageMoves(std::vector<Change::Pages> moves, std::string proc);
+
+    /// @brief Move these as well, after those that are left.
+    void add(const std::vector<Change::Pages> &moves) {
+        moves_.insert(moves_.end(), moves.begin(), moves.end());
+    }
 
     /// @brief Move a batch.
     /// @return the moment of the next step: half of the time is the process'

@@ -11,13 +11,28 @@ using placement::Rank;
 using placement::Slot;
 
 /// What a rank computes on a slot, without others on its core.
-double computes(const placement::Loads &loads, std::size_t rank, Slot on) {
+/// @param[in] longer of each rank, because of those that use the same memory; empty: nobody
+double computes(const Problem &problem, const std::vector<double> &longer, std::size_t rank, Slot on) {
+    const placement::Loads &loads = problem.loads;
     const auto slot = static_cast<std::size_t>(on);
     double by = 1 / loads.capability[slot];
-    if (!loads.home.empty() && !loads.memory.empty() && loads.home[rank] >= 0 &&
-        loads.home[rank] != loads.memory[slot])
+    if (const std::int32_t home = home_of(problem, rank, on); home >= 0 && home != loads.memory[slot])
         by += loads.away;
-    return loads.computation[rank] * by;
+    return loads.computation[rank] * by * (longer.empty() ? 1 : longer[rank]);
+}
+
+/// Of each rank, how many times longer it computes than it does now, because of those that use the same
+/// memory.
+std::vector<double> longer_than_now(const Problem &problem, const std::vector<Slot> &slots) {
+    if (problem.memories.empty())
+        return {};
+    std::vector<std::int32_t> homes;
+    for (std::size_t rank = 0; rank < slots.size(); ++rank)
+        homes.push_back(home_of(problem, rank, slots[rank]));
+    std::vector<double> longer = slowed_by_memory(problem.memories, homes);
+    for (std::size_t rank = 0; rank < longer.size(); ++rank)
+        longer[rank] /= problem.memories.now[rank];
+    return longer;
 }
 
 /// Half of what its messages cost: the other half is its partners'.
@@ -42,6 +57,7 @@ double exchanges(const Problem &problem, const std::vector<Slot> &slots, std::si
 
 IterationTime iteration_time(const Problem &problem, const std::vector<Slot> &slots, double enough) {
     const placement::Loads &loads = problem.loads;
+    const std::vector<double> longer = longer_than_now(problem, slots);
     const auto core_of = [&](std::size_t rank) {
         return loads.core.empty() ? -1 : loads.core[static_cast<std::size_t>(slots[rank])];
     };
@@ -63,7 +79,7 @@ IterationTime iteration_time(const Problem &problem, const std::vector<Slot> &sl
         if (problem.stays[rank])
             continue;
         const Slot here = slots[rank];
-        const double own = computes(loads, rank, here);
+        const double own = computes(problem, longer, rank, here);
         double seconds = own;
         if (const std::int32_t number = core_of(rank); number >= 0)
             if (const Core &core = cores[static_cast<std::size_t>(number)]; core.ranks > 1)
@@ -74,7 +90,7 @@ IterationTime iteration_time(const Problem &problem, const std::vector<Slot> &sl
                          b = loads.capability[static_cast<std::size_t>(slots[partner])];
             const double unequal = 1 - std::min(a, b) / std::max(a, b);
             seconds = std::max(seconds,
-                               std::max(own, computes(loads, partner, slots[partner])) +
+                               std::max(own, computes(problem, longer, partner, slots[partner])) +
                                    unequal * std::min(loads.computation[rank], loads.computation[partner]));
         }
         seconds += exchanges(problem, slots, rank);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <set>
+#include <utility>
 
 namespace rankwise::tune {
 
@@ -81,12 +82,7 @@ RankLoad load_of(const RankSample &before, const RankSample &after, Seconds leng
         load.outside_mpi = std::max(load.outside_mpi - load.waits, 0.0);
         load.mpi_known = true;
     }
-    if (!after.pages_by_numa.empty()) {
-        const auto most = std::max_element(after.pages_by_numa.begin(), after.pages_by_numa.end());
-        if (*most > 0)
-            load.home = static_cast<std::int32_t>(most - after.pages_by_numa.begin());
-        load.pages = after.pages_by_numa;
-    }
+    load.set_pages(after.pages_by_numa);
     return load;
 }
 
@@ -104,6 +100,12 @@ void set_clocks(std::map<std::int32_t, PuLoad> &pus, const std::map<std::int32_t
 }
 
 } // namespace
+
+void RankLoad::set_pages(std::vector<std::uint64_t> by_numa) {
+    const auto most = std::max_element(by_numa.begin(), by_numa.end());
+    home = most != by_numa.end() && *most > 0 ? static_cast<std::int32_t>(most - by_numa.begin()) : -1;
+    pages = std::move(by_numa);
+}
 
 double PuLoad::capability() const {
     return std::max((1 - interrupts - others - stolen) * clock, least_capability);

@@ -30,6 +30,8 @@ struct RankLoad {
     std::int32_t home = -1;   ///< NUMA node with most of its pages; -1 if not looked at
     std::vector<std::uint64_t> pages; ///< of 4 KiB, by NUMA node
     std::vector<Progress::Peer> sent; ///< between the samples
+
+    void set_pages(std::vector<std::uint64_t> by_numa);
 };
 
 /// @brief What a processing unit did between two samples.

@@ -22,6 +22,16 @@ std::uint64_t pages_elsewhere(const RankLoad &rank, std::int32_t numa) {
     return all - (at < rank.pages.size() ? rank.pages[at] : 0);
 }
 
+/// By the time in which it is to be worth it.
+double cost_of(const std::vector<Change::Pages> &moved, const Observation &observation, Seconds goes_on) {
+    double pages = 0;
+    for (const Change::Pages &each : moved)
+        for (const RankLoad &rank : observation.ranks)
+            if (rank.process == each.process)
+                pages += static_cast<double>(pages_elsewhere(rank, each.to_numa));
+    return times_moved * pages * page_bytes / bytes_per_s / goes_on;
+}
+
 } // namespace
 
 std::optional<Proposal> decide_pages(const Observation &observation, const Node &node, const PuSet &allowed,
@@ -32,7 +42,6 @@ std::optional<Proposal> decide_pages(const Observation &observation, const Node 
         goes_on <= 0)
         return std::nullopt;
     Proposal proposal;
-    double pages = 0;
     const IterationTime before = iteration_time(problem, problem.current);
     IterationTime after = before;
     while (after.rank != placement::no_rank) {
@@ -43,21 +52,63 @@ std::optional<Proposal> decide_pages(const Observation &observation, const Node 
         const RankLoad &load = observation.ranks[rank];
         proposal.change.pages.push_back({load.process, loads.home[rank], here});
         proposal.ranks.push_back(load.rank);
-        pages += static_cast<double>(pages_elsewhere(load, here));
         loads.home[rank] = here;
         after = iteration_time(problem, problem.current);
     }
     if (proposal.change.empty())
         return std::nullopt;
-    const double costs = times_moved * pages * page_bytes / bytes_per_s / goes_on;
-    proposal.gain =
-        std::clamp((before.seconds - after.seconds) / std::max(before.seconds, 1.0) - costs, 0.0, 0.99);
+    proposal.gain = std::clamp(gain_of(before.seconds, after.seconds) -
+                                   cost_of(proposal.change.pages, observation, goes_on),
+                               0.0, 0.99);
     for (const RankLoad &rank : observation.ranks)
         proposal.mapping.push_back(rank.mask);
     const Change::Pages &first = proposal.change.pages.front();
     proposal.why = name_of(observation.ranks[static_cast<std::size_t>(before.rank)]) +
                    " has its pages on NUMA node " + std::to_string(first.from_numa) +
                    ", and its cores on node " + std::to_string(first.to_numa);
+    return proposal;
+}
+
+std::optional<Proposal> decide_spread(const Observation &observation, const Node &node, const PuSet &allowed,
+                                      double worth, Seconds goes_on) {
+    if (observation.memory_bytes_per_s.empty() || goes_on <= 0)
+        return std::nullopt;
+    Problem problem = make_problem(observation, node, allowed);
+    if (!problem.refused.empty() || !problem.bound || problem.memories.empty())
+        return std::nullopt;
+    const Memories &memories = problem.memories;
+    problem.pages_follow = true;
+    for (std::size_t rank = 0; rank < observation.ranks.size(); ++rank)
+        problem.loads.demand.push_back(memories.at_work[rank] * memories.waits[rank] *
+                                       memories.of_node.per_core / memories.of_node.capacity);
+    const std::vector<placement::Slot> to = better_slots(problem, worth);
+    Proposal proposal;
+    proposal.mapping = mapping_of(problem, to);
+    proposal.change = change_to(observation, proposal.mapping);
+    double most = 1;
+    for (std::size_t rank = 0; rank < to.size(); ++rank) {
+        const RankLoad &load = observation.ranks[rank];
+        if (load.mask == proposal.mapping[rank])
+            continue;
+        proposal.ranks.push_back(load.rank);
+        const std::int32_t there = home_of(problem, rank, to[rank]);
+        if (load.home < 0 || there < 0 || there == load.home)
+            continue;
+        proposal.change.pages.push_back({load.process, load.home, there});
+        if (memories.now[rank] > most) {
+            most = memories.now[rank];
+            proposal.why = name_of(load) + " loses " + percent(1 - 1 / most) +
+                           " of its computation to others that use the memory of NUMA node " +
+                           std::to_string(load.home) + "; node " + std::to_string(there) + " has more left";
+        }
+    }
+    // Nobody is moved with all pages who does not lose as much as a change is worth.
+    if (proposal.change.pages.empty() || 1 - 1 / most < worth)
+        return std::nullopt;
+    const double before = iteration_time(problem, problem.current).seconds,
+                 after = iteration_time(problem, to).seconds;
+    proposal.gain =
+        std::clamp(gain_of(before, after) - cost_of(proposal.change.pages, observation, goes_on), 0.0, 0.99);
     return proposal;
 }
 

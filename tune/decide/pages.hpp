@@ -14,4 +14,12 @@ namespace rankwise::tune {
 std::optional<Proposal> decide_pages(const Observation &observation, const Node &node, const PuSet &allowed,
                                      Seconds goes_on);
 
+/// @brief Ranks that wait for one memory spread over NUMA nodes: they go with their pages, as what they move
+/// goes to where these are. None where Memories are not known.
+///
+/// The search is that of `decide`; what is gained is less what moving pages costs.
+/// @param[in] worth as of `decide`
+std::optional<Proposal> decide_spread(const Observation &observation, const Node &node, const PuSet &allowed,
+                                      double worth, Seconds goes_on);
+
 } // namespace rankwise::tune

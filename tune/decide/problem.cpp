@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <utility>
 
 namespace rankwise::tune {
 
@@ -217,27 +218,14 @@ void make_loads(Problem &problem, const Observation &observation, const Node &no
         return;
     }
     loads.away = elsewhere;
-    for (const RankLoad &rank : observation.ranks)
-        loads.home.push_back(rank.home);
-    if (node.memory_bytes_per_s <= 0 || observation.memory_bytes_per_s.empty())
-        return;
-    // What a memory moves is its ranks' by how much they compute.
-    std::map<std::int32_t, double> computed;
-    const auto memory_of = [&](std::size_t rank) {
-        return loads.memory[static_cast<std::size_t>(problem.current[rank])];
-    };
-    for (std::size_t rank = 0; rank < observation.ranks.size(); ++rank)
-        computed[memory_of(rank)] += loads.computation[rank];
+    std::vector<std::int32_t> runs_on;
+    std::vector<double> at_work;
     for (std::size_t rank = 0; rank < observation.ranks.size(); ++rank) {
-        const std::int32_t memory = memory_of(rank);
-        const auto at = static_cast<std::size_t>(memory);
-        const double moved = memory >= 0 && at < observation.memory_bytes_per_s.size()
-                                 ? observation.memory_bytes_per_s[at]
-                                 : 0;
-        loads.demand.push_back(computed[memory] > 0 ? moved / node.memory_bytes_per_s *
-                                                          loads.computation[rank] / computed[memory]
-                                                    : 0);
+        loads.home.push_back(observation.ranks[rank].home);
+        runs_on.push_back(loads.memory[static_cast<std::size_t>(problem.current[rank])]);
+        at_work.push_back(loads.computation[rank] * std::max(observation.ranks[rank].busy_threads, 1));
     }
+    problem.memories = memories_of(observation, node, runs_on, loads.home, std::move(at_work));
 }
 
 /// The slots, and where ranks are, of ranks that are bound.
@@ -277,6 +265,14 @@ void make_slots(Problem &problem, const Observation &observation, const Node &no
 std::string name_of(const RankLoad &rank) {
     return rank.rank >= 0 ? "rank " + std::to_string(rank.rank)
                           : "process " + std::to_string(rank.process.number);
+}
+
+std::int32_t home_of(const Problem &problem, std::size_t rank, Slot slot) {
+    const placement::Loads &loads = problem.loads;
+    if (loads.home.empty() || loads.memory.empty() || loads.home[rank] < 0)
+        return -1;
+    const bool taken_along = problem.pages_follow && slot != problem.current[rank];
+    return taken_along ? loads.memory[static_cast<std::size_t>(slot)] : loads.home[rank];
 }
 
 std::vector<double> capabilities(const Observation &observation, const Node &node,

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "decide/memories.hpp"
 #include "decide/observation.hpp"
 #include "placement/problem.hpp"
 #include "types.hpp"
@@ -24,7 +25,9 @@ struct Problem {
     placement::Hierarchy hierarchy;
     placement::CommMatrix matrix;
     placement::Loads loads;
-    std::string refused; ///< why there is none
+    Memories memories;         ///< what ranks ask of those of the node
+    bool pages_follow = false; ///< a rank that moves takes its pages along
+    std::string refused;       ///< why there is none
 };
 
 /// @brief Levels that two slots may have in common, widest first, and what `Node::links` is in the order of.
@@ -37,6 +40,9 @@ Problem make_problem(const Observation &observation, const Node &node, const PuS
 /// @param[in] busy_threads of the rank that has most; a slot's cores are each used by one before by two
 std::vector<double> capabilities(const Observation &observation, const Node &node,
                                  const std::vector<PuSet> &slots, int busy_threads);
+
+/// @return the NUMA node that has a rank's pages if it is on a slot; -1 where that is not known
+std::int32_t home_of(const Problem &problem, std::size_t rank, placement::Slot slot);
 
 /// @brief Seconds of an iteration by second of one as it is, and the rank that takes them.
 struct IterationTime {

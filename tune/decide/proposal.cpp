@@ -163,18 +163,6 @@ std::vector<Slot> best_of_several(const Problem &problem) {
     return best;
 }
 
-/// The part of an iteration that is saved. Where ranks take less than the whole of it, all wait for something
-/// else the rest of the time.
-double gain_of(double before, double after) {
-    return (before - after) / std::max(before, 1.0);
-}
-
-std::string percent(double share) {
-    char text[16];
-    std::snprintf(text, sizeof text, "%.0f %%", 100 * share);
-    return text;
-}
-
 /// What a rank's core has less or more than that of the partner that is most unlike it, by the larger; and
 /// who that is.
 std::pair<double, Rank> unequal(const Problem &problem, const std::vector<Slot> &slots, std::size_t rank) {
@@ -255,6 +243,22 @@ std::string reason(const Observation &observation, const Problem &problem, const
     return name_of(first) + " gets nearer to the ranks that it exchanges messages with";
 }
 
+} // namespace
+
+std::vector<Slot> better_slots(const Problem &problem, double worth) {
+    const double before = iteration_time(problem, problem.current).seconds;
+    const auto gain = [&](const std::vector<Slot> &slots) {
+        return gain_of(before, iteration_time(problem, slots).seconds);
+    };
+    std::vector<Slot> to = problem.current;
+    if (problem.bound)
+        to = shortest_exchange(estimate_of(problem, problem.current), problem, true);
+    if (gain(to) < worth)
+        if (std::vector<Slot> best = best_of_several(problem); gain(best) > gain(to) + least_saving)
+            to = std::move(best);
+    return to;
+}
+
 Mapping mapping_of(const Problem &problem, const std::vector<Slot> &slots) {
     Mapping mapping;
     for (const Slot slot : slots)
@@ -262,7 +266,15 @@ Mapping mapping_of(const Problem &problem, const std::vector<Slot> &slots) {
     return mapping;
 }
 
-} // namespace
+double gain_of(double before, double after) {
+    return (before - after) / std::max(before, 1.0);
+}
+
+std::string percent(double share) {
+    char text[16];
+    std::snprintf(text, sizeof text, "%.0f %%", 100 * share);
+    return text;
+}
 
 std::string list_text(const PuSet &pus) {
     std::string text;
@@ -298,21 +310,14 @@ Decision decide(const Observation &observation, const Node &node, const PuSet &a
     double crowded = 0;
     for (const RankLoad &rank : observation.ranks)
         crowded = std::max(crowded, problem.bound ? 0 : rank.queued);
-    const auto gain = [&](const std::vector<Slot> &slots) {
-        return gain_of(before, iteration_time(problem, slots).seconds);
-    };
-    std::vector<Slot> to = problem.current;
-    if (problem.bound)
-        to = shortest_exchange(estimate_of(problem, problem.current), problem, true);
-    if (gain(to) < worth)
-        if (std::vector<Slot> best = best_of_several(problem); gain(best) > gain(to) + least_saving)
-            to = std::move(best);
+    const std::vector<Slot> to = better_slots(problem, worth);
     if (to == problem.current && crowded == 0)
         return decision;
     Proposal proposal;
     proposal.mapping = mapping_of(problem, to);
     proposal.change = change_to(observation, proposal.mapping);
-    proposal.gain = std::clamp(gain(to) + crowded, 0.0, 0.99);
+    const double gain = gain_of(before, iteration_time(problem, to).seconds);
+    proposal.gain = std::clamp(gain + crowded, 0.0, 0.99);
     proposal.why = reason(observation, problem, to);
     for (std::size_t rank = 0; rank < to.size(); ++rank)
         if (observation.ranks[rank].mask != proposal.mapping[rank])

@@ -6,9 +6,12 @@
 #include <vector>
 
 #include "decide/observation.hpp"
+#include "placement/problem.hpp"
 #include "types.hpp"
 
 namespace rankwise::tune {
+
+struct Problem;
 
 /// @brief A mapping: the processing units of each rank, in the order of an Observation's ranks.
 using Mapping = std::vector<PuSet>;
@@ -38,6 +41,19 @@ struct Decision {
 /// @param[in] allowed the group's processing units: all that its ranks had at first
 /// @param[in] worth a single exchange is proposed if it gains so much
 Decision decide(const Observation &observation, const Node &node, const PuSet &allowed, double worth);
+
+/// @brief Where ranks had better be: the exchange or move that shortens an iteration most, or, where none is
+/// worth much, what the search ends at.
+std::vector<placement::Slot> better_slots(const Problem &problem, double worth);
+
+Mapping mapping_of(const Problem &problem, const std::vector<placement::Slot> &slots);
+
+/// @brief The part of an iteration that is saved. Where ranks take less than the whole of it, all wait for
+/// something else the rest of the time.
+double gain_of(double before, double after);
+
+/// @return `12 %`
+std::string percent(double share);
 
 /// @return `0,1,2`
 std::string list_text(const PuSet &pus);

@@ -2,29 +2,40 @@
 #include "observe/memory_traffic.hpp"
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 namespace rankwise::tune {
 
 MemoryTraffic::MemoryTraffic(const Node &node, const std::string &sys) {
     Text text;
-    std::set<std::string> seen;
-    const std::string data = sys + "/fs/resctrl/mon_data/mon_L3_";
+    std::map<std::string, std::set<std::int32_t>> caches; // the NUMA nodes that use each
+    std::set<std::int32_t> nodes, counted;
     for (const auto &pu : node.pus) {
-        if (pu.numa < 0 ||
-            !text.read(sys + "/devices/system/cpu/cpu" + std::to_string(pu.os) + "/cache/index3/id")) {
+        if (pu.numa < 0) {
             continue;
         }
-        auto line = text.view();
-        std::string cache(next_word(line));
-        if (!as_number(cache) || !seen.insert(cache).second) {
-            continue;
+        nodes.insert(pu.numa);
+        if (text.read(sys + "/devices/system/cpu/cpu" + std::to_string(pu.os) + "/cache/index3/id")) {
+            auto line = text.view();
+            const std::string cache(next_word(line));
+            if (as_number(cache)) {
+                caches[cache].insert(pu.numa);
+            }
         }
-        cache.insert(0, cache.size() < 2 ? 2 - cache.size() : 0, '0');
-        const auto path = std::string(data).append(cache).append("/mbm_total_bytes");
-        if (text.read(path)) {
-            counters_.push_back({static_cast<std::size_t>(pu.numa), KeptFile(path)});
+    }
+    for (const auto &[cache, used_by] : caches) {
+        const auto path =
+            sys + "/fs/resctrl/mon_data/mon_L3_" + (cache.size() < 2 ? "0" : "") + cache + "/mbm_total_bytes";
+        // Of a cache that several nodes have together, nobody says which of them moved what.
+        if (used_by.size() == 1 && text.read(path)) {
+            counters_.push_back({static_cast<std::size_t>(*used_by.begin()), KeptFile(path)});
+            counted.insert(*used_by.begin());
         }
+    }
+    // One that is not counted would look as if it moved nothing.
+    if (counted != nodes) {
+        counters_.clear();
     }
 }
 

@@ -16,7 +16,7 @@ class MemoryTraffic {
   public:
     MemoryTraffic(const Node &node, const std::string &sys);
 
-    /// @return by node; empty where nothing is counted
+    /// @return by node; empty where one of them is not counted
     std::vector<std::uint64_t> read(Text &text);
 
     bool is_counted() const { return !counters_.empty(); }

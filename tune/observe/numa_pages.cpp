@@ -14,7 +14,7 @@ std::vector<std::uint64_t> parse_numa_maps(std::string_view maps) {
     std::vector<std::uint64_t> pages, here;
     while (!maps.empty()) {
         auto line = next_line(maps);
-        std::uint64_t kib = 4;
+        std::uint64_t kib = 4, own = 0, all = 0;
         here.assign(here.size(), 0);
         next_word(line); // where it begins
         // Spread on purpose: that is at home nowhere.
@@ -30,12 +30,18 @@ std::vector<std::uint64_t> parse_numa_maps(std::string_view maps) {
             const auto value = as_number(word.substr(equals + 1));
             if (word.starts_with("kernelpagesize_kB=")) {
                 kib = value.value_or(4);
+            } else if (word.starts_with("anon=")) {
+                own = value.value_or(0);
             } else if (const auto node =
                            word[0] == 'N' ? as_number(word.substr(1, equals - 1)) : std::nullopt;
                        node && value && *node < most_nodes) {
                 here.resize(std::max<std::size_t>(here.size(), *node + 1));
                 here[*node] += *value;
+                all += *value;
             }
+        }
+        if (own < all) {
+            continue;
         }
         pages.resize(here.size());
         for (std::size_t node = 0; node < here.size(); ++node) {

@@ -9,7 +9,8 @@
 
 namespace rankwise::tune {
 
-/// @brief Pages of a process by NUMA node, of 4 KiB each, in a text of /proc/PID/numa_maps.
+/// @brief A process' own pages by NUMA node, of 4 KiB each, in a text of /proc/PID/numa_maps: of mappings
+/// that have others as well, those of files, none count.
 /// @return empty if it has none
 std::vector<std::uint64_t> parse_numa_maps(std::string_view maps);
 

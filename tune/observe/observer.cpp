@@ -13,7 +13,7 @@
 namespace rankwise::tune {
 namespace {
 
-constexpr Seconds between_numa_maps = 10;
+constexpr Seconds between_numa_maps = 10, before_numa_maps = 5;
 
 // A user's, so that none takes the others' room, and all together's, so that a sample has some MB at most.
 constexpr std::size_t most_ranks_of_user = 1024, most_ranks = 2048;
@@ -41,7 +41,7 @@ std::uint32_t user_of(const std::string &proc, std::int32_t process) {
 Observer::Rank::Rank(const Places &places, const TaskId &id, std::uint32_t owner, std::int32_t ranks)
     : process(id), user(owner), group(group_of(places.proc, id.number, ranks, places.in_lab)),
       threads(places.proc, id.number), stopped(places.proc, places.sys, id.number),
-      pages_due(between_numa_maps) {}
+      pages_due(between_numa_maps), pages_due_again(between_numa_maps) {}
 
 Observer::Observer(const Node &node, Places places)
     : places_(std::move(places)), directory_(places_.pages, places_.proc, places_.users),
@@ -82,6 +82,10 @@ void Observer::add(const TaskId &id, std::uint32_t user, std::optional<RankPage>
     if (page) {
         rank.page = std::move(page);
         rank.share.reset();
+        // In MPI_Init a rank has hardly touched what it computes on.
+        const auto now = tick_moment().at;
+        rank.pages_due = Seldom(before_numa_maps);
+        rank.pages_due.done(now, now);
     }
     // It is there before MPI is begun. Nothing is changed beside it, however long ago others were looked for.
     rank.has_dlb = has_dlb(text_, places_.proc, id);
@@ -159,17 +163,17 @@ bool Observer::read_threads(Rank &rank, RankSample &sample) {
     return true;
 }
 
-void Observer::read_pages_by_numa(Rank &rank, RankSample &sample) {
+void Observer::read_pages_by_numa(Rank &rank, bool is_due) {
     const auto began = tick_moment().at;
-    if (numa_nodes_ > 1 && rank.pages_due.due(began) &&
+    if (numa_nodes_ > 1 && is_due &&
         text_.read(places_.proc + "/" + std::to_string(rank.process.number) + "/numa_maps",
                    Text::most_of_users)) {
         rank.pages_by_numa = parse_numa_maps(text_.view());
         // Of each rank, so that all together keep below the share that one may take.
         rank.pages_due = Seldom(between_numa_maps, 2e-4 / static_cast<double>(ranks_.size()));
         rank.pages_due.done(began, tick_moment().at);
+        rank.pages_due_again.done(began, began);
     }
-    sample.pages_by_numa = rank.pages_by_numa;
 }
 
 void Observer::look_at_pages() {
@@ -177,6 +181,15 @@ void Observer::look_at_pages() {
         rank.pages_due = Seldom(between_numa_maps);
         rank.pages_by_numa.clear();
     }
+}
+
+std::vector<std::uint64_t> Observer::pages_by_numa(const TaskId &process) {
+    const auto at = ranks_.find(process);
+    if (at == ranks_.end()) {
+        return {};
+    }
+    read_pages_by_numa(at->second, at->second.pages_due_again.due(tick_moment().at));
+    return at->second.pages_by_numa;
 }
 
 bool Observer::read(Rank &rank, bool light, RankSample &sample) {
@@ -206,7 +219,8 @@ bool Observer::read(Rank &rank, bool light, RankSample &sample) {
     if (rank.share) {
         sample.sampled_mpi = rank.share->read(text_, sample.threads[0].run);
     }
-    read_pages_by_numa(rank, sample);
+    read_pages_by_numa(rank, rank.pages_due.due(tick_moment().at));
+    sample.pages_by_numa = rank.pages_by_numa;
     return true;
 }
 

@@ -45,6 +45,9 @@ class Observer {
     /// @brief Pages were moved: where they are is read at the next sample, however seldom else.
     void look_at_pages();
 
+    /// @return where the pages of a rank are, read anew if that was not done some seconds ago
+    std::vector<std::uint64_t> pages_by_numa(const TaskId &process);
+
     /// @return what was found out meanwhile that a user should know; each once
     std::vector<std::string> notes() { return std::exchange(notes_, {}); }
 
@@ -61,8 +64,9 @@ class Observer {
         StoppedReader stopped;
         std::vector<std::uint64_t> pages_by_numa;
         bool has_dlb = false, share_asked = false;
-        bool is_read = false;       ///< its threads were, in the last full sample
-        Seldom pages_due, again{5}; ///< `again`: threads that could not be read
+        bool is_read = false; ///< its threads were, in the last full sample
+        Seldom again{5};      ///< threads that could not be read
+        Seldom pages_due, pages_due_again; ///< by what it costs; where somebody asks
     };
     /// Of a user, or of all.
     struct Used {
@@ -78,7 +82,7 @@ class Observer {
     void refuse(const Rank &rank, const std::string &why);
     bool read_threads(Rank &rank, RankSample &sample);
     bool read(Rank &rank, bool light, RankSample &sample);
-    void read_pages_by_numa(Rank &rank, RankSample &sample);
+    void read_pages_by_numa(Rank &rank, bool is_due);
 
     Places places_;
     Text text_;

@@ -61,6 +61,8 @@ class Line {
         return std::string(std::exchange(rest_, {}).substr(begin));
     }
 
+    bool has_more() const { return rest_.find_first_not_of(" \t\n") != std::string_view::npos; }
+
     void end() {
         if (const auto more = next_word(rest_); !more.empty()) {
             fail("has `" + std::string(more) + "` too many");
@@ -138,6 +140,10 @@ const std::map<std::string_view, Read> &keys() {
          [](Line &line, Plan &plan) {
              plan.node.memory_bytes_per_s = line.positive();
              plan.node.core_memory_bytes_per_s = line.positive();
+             plan.node.memory_slowdown.clear();
+             while (line.has_more()) {
+                 plan.node.memory_slowdown.push_back(line.number(1.0, 1e6));
+             }
          }},
         {"costs_from", [](Line &line, Plan &plan) { plan.node.costs_from = line.text(); }},
         {"state", [](Line &line, Plan &plan) { plan.state = line.text(); }},

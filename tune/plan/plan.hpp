@@ -20,8 +20,8 @@ namespace rankwise::tune {
 ///     pid N                              a rank without a page; again for each
 ///     pu OS CORE L2 L3 NUMA PACKAGE      again for each, in logical order; -1: none
 ///     link S_PER_MESSAGE S_PER_BYTE      again for network, node, package, NUMA node, L3, L2, core
-///     memory BYTES_PER_S CORE_BYTES_PER_S
-///                                        0: not known
+///     memory BYTES_PER_S CORE_BYTES_PER_S [SLOWDOWN...]
+///                                        0: not known; how many times longer 1, 2, ... cores take
 ///     costs_from TEXT                    where they are from
 ///     state DIR                          for the journal and the lock
 ///     socket PATH                        where it answers

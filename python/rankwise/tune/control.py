@@ -15,7 +15,7 @@ from rankwise.tune import directories
 from rankwise.tune.document import Status
 
 _LIMIT_S = 5.0
-# For its last step and for putting masks back.
+# Masks are put back at once, and pages after them, in steps, for 5 s at most (tune/linux_system.cpp).
 _END_S = 10.0
 _LOOK_S = 0.02
 _MOST_BYTES = 16 << 20

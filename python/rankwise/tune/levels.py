@@ -59,12 +59,14 @@ class Costs:
         memory_bytes_per_s: Of one NUMA node, 0 where not known.
         core_memory_bytes_per_s: What one core can move, 0 where not known.
         source: Where they are from.
+        memory_slowdown: How many times longer each of 1, 2, ... such cores takes, where that was measured.
     """
 
     links: tuple[tuple[float, float], ...]
     memory_bytes_per_s: float
     core_memory_bytes_per_s: float
     source: str
+    memory_slowdown: tuple[float, ...] = ()
 
 
 def pus_of(node: NodeTopology) -> list[Pu]:
@@ -94,11 +96,11 @@ def costs_of(path: str | None, node: NodeTopology) -> Costs:
     from rankwise.machine.file import load
 
     machine = load(path)
-    memory, of_core = _memory(machine, node)
+    memory, of_core, slowdown = _memory(machine, node)
     other = (
         "" if _is_of(machine, Path(path), node) else ", which describes another kind of node than this one"
     )
-    return Costs(links_of(machine), memory, of_core, f"machine file {machine.name}{other}")
+    return Costs(links_of(machine), memory, of_core, f"machine file {machine.name}{other}", slowdown)
 
 
 def _is_of(machine: Machine, path: Path, node: NodeTopology) -> bool:
@@ -145,12 +147,14 @@ def _line(link: LinkClass) -> tuple[float, float]:
     return small.L_s.value + small.o_s.value + receive.value, large.G_s_per_byte.value
 
 
-def _memory(machine: Machine, node: NodeTopology) -> tuple[float, float]:
+def _memory(machine: Machine, node: NodeTopology) -> tuple[float, float, tuple[float, ...]]:
     numa_nodes = max(1, len(set(node.numa_nodes)))
     parts = {"numa": 1, "package": max(1, numa_nodes // node.package_count), "node": numa_nodes}
     for resource in machine.resources:
         total = resource.total_bytes_per_s()
         if resource.kind == "memory" and resource.per in parts and total is not None:
-            of_core = resource.per_core_bytes_per_s
-            return total / parts[resource.per], of_core.value if of_core else 0.0
-    return 0.0, 0.0
+            of_core, slowdown = resource.per_core_bytes_per_s, resource.slowdown
+            # One of a larger part of the node says nothing of one of its NUMA nodes.
+            measured = tuple(slowdown.values) if slowdown and parts[resource.per] == 1 else ()
+            return total / parts[resource.per], of_core.value if of_core else 0.0, measured
+    return 0.0, 0.0, ()

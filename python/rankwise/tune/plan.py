@@ -74,7 +74,12 @@ class Plan:
         for pu in self.pus:
             yield f"pu {pu.os} {pu.core} {pu.l2} {pu.l3} {pu.numa} {pu.package}"
         yield from (f"link {message_s!r} {byte_s!r}" for message_s, byte_s in self.costs.links)
-        yield f"memory {self.costs.memory_bytes_per_s!r} {self.costs.core_memory_bytes_per_s!r}"
+        memory = (
+            self.costs.memory_bytes_per_s,
+            self.costs.core_memory_bytes_per_s,
+            *self.costs.memory_slowdown,
+        )
+        yield f"memory {' '.join(map(repr, memory))}"
         yield f"costs_from {' '.join(self.costs.source.split())}"
         yield from (f"policy {name} {value!r}" for name, value in self.policy.items())
         yield f"until {'ranks-end' if self.until_ranks_end else 'stopped'}"

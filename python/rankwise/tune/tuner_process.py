@@ -18,7 +18,7 @@ LOG = "log"
 _START_S = 5.0
 # It ended as asked, and has in its journal what it could not give back (tune/main.cpp).
 _LEFT_STATUS = 3
-# Masks are put back when it ends; its guard does that if it has to be killed. Moved pages stay.
+# It puts masks back when it ends, and then pages, for 5 s at most. If it has to be killed, its guard puts masks back.
 _END_S = 10.0
 _LOOK_S = 0.005
 _MOST_SAID_BYTES = 1 << 16

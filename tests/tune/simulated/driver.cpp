@@ -36,6 +36,10 @@ void print(const Event &event, Seconds began) {
     for (std::size_t at = 0; at < event.change.interrupts.size(); ++at)
         std::printf("%s[%d, \"%s\"]", at ? ", " : "", event.change.interrupts[at].number,
                     list_text(event.change.interrupts[at].to).c_str());
+    std::printf("], \"pages\": [");
+    for (std::size_t at = 0; at < event.change.pages.size(); ++at)
+        std::printf("%s[%d, %d]", at ? ", " : "", event.change.pages[at].from_numa,
+                    event.change.pages[at].to_numa);
     std::printf("]");
     for (const auto &[key, value] : {std::pair{"estimated_gain", event.estimated_gain},
                                      {"measured_gain", event.measured_gain},

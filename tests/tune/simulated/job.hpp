@@ -41,7 +41,8 @@ struct Rank {
     bool alive = true;
     double computes = 1; ///< share of the time, of the last chunk
     Seconds run = 0, queued = 0, mpi = 0, wait = 0;
-    std::int32_t home = -1;
+    std::int32_t home = -1;      ///< NUMA node that has its pages
+    std::int32_t seen_home = -1; ///< as it was when somebody looked last
     /// What it does instead of the job's iterations: the others do without it.
     enum { takes_part, sleeps, waits, works } does = takes_part;
     bool page = true;
@@ -56,9 +57,11 @@ struct Job {
     std::vector<Rank> ranks;
     std::vector<double> computation; ///< seconds of an iteration, by rank, on a whole core
     double bytes = 0;                ///< of an iteration, to each partner
-    std::string pattern = "none";    ///< none, ring, pairs, halves
-    double noise = 0.005;            ///< standard deviation of an iteration's slowly changing factor
-    double away = 0;                 ///< by how much computation is slower whose pages are elsewhere
+    /// Bytes a second that each rank's computation would exchange with memory alone; none: nothing.
+    std::vector<double> moves;
+    std::string pattern = "none"; ///< none, ring, pairs, halves
+    double noise = 0.005;         ///< standard deviation of an iteration's slowly changing factor
+    double away = 0;              ///< by how much computation is slower whose pages are elsewhere
     /// What a rank waits for its partner's computation where the two cores are unequal (S-lammps).
     double out_of_phase = 0;
     bool page = true, iterations = true, spins = true;

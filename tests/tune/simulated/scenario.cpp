@@ -50,6 +50,12 @@ Node make_node(const std::map<std::string, std::string> &given) {
     // Roughly what MPI over shared memory has; network, node, package, NUMA node, L3, L2, core.
     for (const double per_byte : {1e-9, 5e-10, 3e-10, 3e-10, 1.5e-10, 1e-10, 1e-10})
         node.links.push_back({1e-6, per_byte});
+    const auto rate = [&](const char *key) {
+        const auto found = given.find(key);
+        return found == given.end() ? 0.0 : std::stod(found->second);
+    };
+    node.memory_bytes_per_s = rate("memory");
+    node.core_memory_bytes_per_s = rate("core_memory");
     node.costs_from = "a simulation";
     return node;
 }
@@ -61,6 +67,7 @@ Job make_job(const std::string &name, const std::map<std::string, std::string> &
     const std::map<std::string, std::function<void(const std::string &)>> known = {
         {"compute", [&](const std::string &v) { job.computation = numbers(v); }},
         {"bytes", [&](const std::string &v) { job.bytes = std::stod(v); }},
+        {"moves", [&](const std::string &v) { job.moves = numbers(v); }},
         {"pattern", [&](const std::string &v) { job.pattern = v; }},
         {"noise", [&](const std::string &v) { job.noise = std::stod(v); }},
         {"away", [&](const std::string &v) { job.away = std::stod(v); }},

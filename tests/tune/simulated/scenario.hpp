@@ -13,7 +13,8 @@ namespace rankwise::tune::simulated {
 
 /// @brief What a test asks for, line by line:
 ///
-///     node packages 2 cores 64 smt 2 l3_of 8      cores of a package
+///     node packages 2 cores 64 smt 2 l3_of 8      cores of a package; `memory` and `core_memory`: bytes a
+///                                                 second of a NUMA node, and what a core asks for
 ///     policy act 1 window 0.1 ...                 members of Policy
 ///     seed 7
 ///     job NAME pus 0,1,2,3 compute 0.01,0.01,... pattern ring bytes 1e4 ...    a processing unit a rank, or

@@ -37,6 +37,13 @@ std::int32_t common(const Pu &a, const Pu &b) {
     return level;
 }
 
+std::vector<std::uint64_t> pages_on(std::int32_t home) {
+    std::vector<std::uint64_t> pages(static_cast<std::size_t>(home + 1));
+    if (!pages.empty())
+        pages.back() = 100000;
+    return pages;
+}
+
 } // namespace
 
 PuSet parse_pus(const std::string &text) {
@@ -74,6 +81,7 @@ SimulatedSystem::SimulatedSystem(Node node, std::uint64_t seed)
         for (const Pu &other : node_.pus)
             if (other.os != pu.os && other.core == pu.core)
                 core.beside.push_back(other.os);
+        memory_bytes_.resize(std::max(memory_bytes_.size(), static_cast<std::size_t>(pu.numa) + 1));
     }
 }
 
@@ -161,6 +169,25 @@ double SimulatedSystem::capability(std::int32_t pu) const {
     return capability;
 }
 
+std::int32_t SimulatedSystem::memory_of(const Rank &rank) const {
+    return rank.home >= 0 ? rank.home : core(rank.pu).pu->numa;
+}
+
+/// How many times longer a rank computes than alone: for the part of it that it waits for memory, by what all
+/// ask of that memory that are at work now, where it is more than it has.
+double SimulatedSystem::longer_by_memory(const Job &job, std::size_t rank) const {
+    if (job.moves.empty() || node_.core_memory_bytes_per_s <= 0)
+        return 1;
+    double asked = 0;
+    for (const Job &other : jobs_)
+        for (std::size_t r = 0; other.running && !other.suspended && r < other.moves.size(); ++r)
+            if (other.ranks[r].alive && other.ranks[r].pu >= 0 &&
+                memory_of(other.ranks[r]) == memory_of(job.ranks[rank]))
+                asked += other.moves[r] * other.ranks[r].computes;
+    const double waits = job.moves[rank] / node_.core_memory_bytes_per_s;
+    return 1 + waits * (std::max(asked / node_.memory_bytes_per_s, 1.0) - 1);
+}
+
 void SimulatedSystem::run(Job &job, Seconds length) {
     const std::size_t count = job.ranks.size();
     if (!std::all_of(job.ranks.begin(), job.ranks.end(), [](const Rank &rank) { return rank.alive; })) {
@@ -172,7 +199,7 @@ void SimulatedSystem::run(Job &job, Seconds length) {
         }
         return;
     }
-    std::vector<double> gets(count), computes(count), takes(count); // gets: of its units
+    std::vector<double> gets(count), computes(count), takes(count), longer(count); // gets: of its units
     const double kept = std::exp(-length / remembered);
     std::normal_distribution<double> normal(0, job.noise);
     job.factor = kept * job.factor + std::sqrt(1 - kept * kept) * normal(job.random);
@@ -182,7 +209,8 @@ void SimulatedSystem::run(Job &job, Seconds length) {
         const Rank &rank = job.ranks[r];
         const bool far = rank.home >= 0 && core(rank.pu).pu->numa != rank.home;
         gets[r] = capability(rank);
-        computes[r] = job.computation[r] / gets[r] * (far ? 1 + job.away : 1);
+        longer[r] = longer_by_memory(job, r);
+        computes[r] = job.computation[r] / gets[r] * (far ? 1 + job.away : 1) * longer[r];
     }
     for (std::size_t r = 0; r < count; ++r) {
         if (!takes_part(r))
@@ -213,6 +241,9 @@ void SimulatedSystem::run(Job &job, Seconds length) {
             if (ended)
                 rank.iteration_end = now_ + length - (job.position - std::floor(job.position)) * longest;
             rank.computes = std::min(computes[r] / longest, 1.0);
+            if (!job.moves.empty())
+                memory_bytes_[static_cast<std::size_t>(core(rank.pu).pu->numa)] +=
+                    length * rank.computes * job.moves[r] / longer[r];
         } else {
             rank.computes = rank.does == Rank::works ? 1 : 0;
             takes[r] = computes[r] = 0;
@@ -283,10 +314,7 @@ RankSample SimulatedSystem::sample_of(const Job &job, const Rank &rank, std::int
             thread.pu = rank.pus[other];
             found.threads.push_back(thread);
         }
-        if (rank.home >= 0) {
-            found.pages_by_numa.assign(static_cast<std::size_t>(rank.home) + 1, 0);
-            found.pages_by_numa.back() = 100000;
-        }
+        found.pages_by_numa = pages_on(rank.seen_home);
     }
     if (!light && job.sampled)
         found.sampled_mpi = rank.mpi;
@@ -349,6 +377,9 @@ Sample SimulatedSystem::sample(bool light) {
         movers_due_ = now_ + between_looks_for_movers;
     }
     found.movers.assign(seen_movers_.begin(), seen_movers_.end());
+    if (counts_traffic_)
+        for (const double bytes : memory_bytes_)
+            found.memory_bytes.push_back(static_cast<std::uint64_t>(bytes));
     return found;
 }
 
@@ -393,6 +424,14 @@ std::string SimulatedSystem::move_line(const Change::Interrupt &interrupt) {
     line.unit = interrupt.to.any() ? static_cast<std::int32_t>(interrupt.to._Find_first()) : line.original;
     core(line.unit).interrupts += line.takes;
     return {};
+}
+
+std::vector<std::uint64_t> SimulatedSystem::pages_by_numa(const TaskId &process) {
+    const Found found = find(process);
+    if (!found.rank)
+        return {};
+    found.rank->seen_home = found.rank->home;
+    return pages_on(found.rank->home);
 }
 
 std::string SimulatedSystem::apply(const Change &change) {
@@ -448,7 +487,7 @@ std::optional<Seconds> SimulatedSystem::go_on() {
         return std::min(now_ + 0.04, pages_there_);
     for (const Change::Pages &pages : pages_)
         if (const Found found = find(pages.process); found.rank)
-            found.rank->home = pages.to_numa;
+            found.rank->home = found.rank->seen_home = pages.to_numa;
     pages_.clear();
     return std::nullopt;
 }
@@ -567,6 +606,7 @@ void SimulatedSystem::happen(const std::string &line) {
         for (Rank &rank : started.ranks) {
             rank.process = {next_process_, static_cast<std::uint64_t>(next_process_)};
             ++next_process_;
+            rank.seen_home = rank.home;
             allowed_[name] |= rank.mask;
         }
         cpusets_[name] = allowed_[name];
@@ -583,7 +623,12 @@ void SimulatedSystem::happen(const std::string &line) {
                                                                                          : Rank::works;
     else if (what == "pageless")
         job(name).ranks.at(static_cast<std::size_t>(number())).page = false;
-    else if (what == "kill")
+    else if (what == "counts") // memory traffic
+        counts_traffic_ = true;
+    else if (what == "pages") { // a rank has made others, or freed some: most are on this NUMA node now
+        Rank &rank = job(name).ranks.at(static_cast<std::size_t>(number()));
+        rank.home = static_cast<std::int32_t>(number());
+    } else if (what == "kill")
         job(name).ranks.at(static_cast<std::size_t>(number())).alive = false;
     else if (what == "compute") {
         for (double &each : job(name).computation)

@@ -22,6 +22,7 @@ class SimulatedSystem final : public System {
     Seconds now() const override { return now_; }
     Sample sample(bool light) override;
     Sample sample_with_movers() override;
+    std::vector<std::uint64_t> pages_by_numa(const TaskId &process) override;
     std::string apply(const Change &change) override;
     std::optional<Seconds> go_on() override;
     PuSet usable(const TaskId &process) override;
@@ -58,6 +59,8 @@ class SimulatedSystem final : public System {
     const Core &core(std::int32_t pu) const { return cores_.at(static_cast<std::size_t>(pu)); }
     double capability(const Rank &rank) const;
     double capability(std::int32_t pu) const;
+    std::int32_t memory_of(const Rank &rank) const;
+    double longer_by_memory(const Job &job, std::size_t rank) const;
     std::string move_line(const Change::Interrupt &interrupt);
     void run(Job &job, Seconds length);
     RankSample sample_of(const Job &job, const Rank &rank, std::int32_t number, bool light) const;
@@ -67,6 +70,8 @@ class SimulatedSystem final : public System {
     PuSet online_;
     bool settled_ = false;               ///< all ranks are where they stay until something happens
     std::map<std::int32_t, Line> lines_; ///< by number
+    std::vector<double> memory_bytes_;   ///< of each NUMA node's caches
+    bool counts_traffic_ = false;
     std::vector<Job> jobs_;
     std::set<std::string> movers_, seen_movers_; ///< `seen_movers_`: when it was looked for them last
     Seconds movers_due_ = 0;

@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Pages of real ranks: when they are looked at, and their way back."""
+
+import os
+import time
+
+from test_observe import page
+
+# Of a node that this machine need not have.
+TWO_NUMA_NODES = "pu 2 2 2 0 1 0"
+
+
+def test_pages_are_looked_at_some_seconds_after_a_rank_has_begun(start, driving, tmp_path):
+    # GIVEN a rank that was given by its number, and one that has a page, as it has just been in MPI_Init
+    old, new = start(), start()
+    (tmp_path / "pages").mkdir()
+    (tmp_path / "pages/0.page").write_bytes(page(new.pid))
+    given = driving(old, lines=[TWO_NUMA_NODES])
+    begun = driving(lines=[TWO_NUMA_NODES, f"pages {tmp_path / 'pages'}"])
+    # WHEN they are looked at
+    (first,) = given.sample()["ranks"]
+    (second,) = begun.sample()["ranks"]
+    # THEN it is known where the first one's pages are
+    assert sum(first["pages_by_numa"]) > 0
+    assert second["pages_by_numa"] == []
+    # THEN where those of the other are is known some seconds later
+    until = time.monotonic() + 20
+    while not begun.sample()["ranks"][0]["pages_by_numa"] and time.monotonic() < until:
+        time.sleep(0.5)
+    assert sum(begun.sample()["ranks"][0]["pages_by_numa"]) > 0
+
+
+# Of processes whose pages come from a node that is not there: the kernel refuses to send them back.
+REFUSED = "process {} has pages that cannot be moved: No such device"
+
+
+def test_pages_that_went_with_a_rank_go_back_with_it_at_the_end(start, driving, two_pus):
+    # GIVEN a rank that was moved with its pages
+    process = start(pus={0})
+    other = start(pus={1})
+    driver = driving(process, other)
+    assert driver.ask(f"pages {process.pid} 0 1000 {process.pid} 0 1 {other.pid} 1 0") == "0"
+    assert os.sched_getaffinity(process.pid) == {1}
+    assert "cannot be moved" not in driver.ask("notes")
+    # WHEN what was there before is given back
+    driver.ask("restore")
+    # THEN both are sent to where they were
+    assert os.sched_getaffinity(process.pid) == {0}
+    assert REFUSED.format(process.pid) in driver.ask("notes")
+    # WHEN it is done again, THEN there is nothing left to do
+    driver.ask("restore")
+    assert "cannot be moved" not in driver.ask("notes")
+
+
+def test_pages_that_are_tried_go_back_and_others_stay(start, driving):
+    # GIVEN a process whose pages were moved to where it is
+    process = start()
+    driver = driving(process)
+    assert driver.ask(f"pages {process.pid} 0 1000") == "0"
+    # WHEN what was there before is given back, THEN they stay
+    driver.ask("restore")
+    assert "cannot be moved" not in driver.ask("notes")
+    # WHEN such a change is taken back as the tuner ends
+    assert driver.ask(f"pages {process.pid} 0 1000") == "0"
+    assert driver.ask("undo") == ""
+    driver.ask("restore")
+    # THEN they have gone back
+    assert REFUSED.format(process.pid) in driver.ask("notes")
+
+
+def test_pages_of_a_rank_that_has_ended_are_nobodys(start, driving, two_pus):
+    process, other = start(pus={0}), start(pus={1})
+    driver = driving(process, other)
+    assert driver.ask(f"pages {process.pid} 0 1000 {process.pid} 0 1 {other.pid} 1 0") == "0"
+    process.kill()
+    process.wait()
+    driver.ask("restore")
+    assert f"process {process.pid}" not in driver.ask("notes")
+
+
+def test_a_thread_that_changes_cores_is_seen_to(start, driving, two_pus):
+    # GIVEN a thread that spins on one unit
+    driver = driving(start(1, spin=1, pus={0}))
+
+    def spinning():
+        return driver.sample()["ranks"][0]["threads"][1]
+
+    before = spinning()
+    # WHEN it is put on the other and back
+    for pu in (1, 0):
+        os.sched_setaffinity(before["tid"], {pu})
+        until = time.monotonic() + 10
+        while spinning()["pu"] != pu and time.monotonic() < until:
+            time.sleep(0.01)
+    # THEN that was seen twice
+    assert spinning()["migrations"] - before["migrations"] == 2
