@@ -10,7 +10,7 @@ import pytest
 MAY_BE = (
     r"this MPI ",  # of that version; what it has is found by linking with it
     r"needs (two PUs|PUs 0 and 1)",
-    r"no (mount namespaces|host names of their own) here",
+    r"no (mount namespaces|host names of their own|cpusets) here",
     r".*may not make network namespaces",
     r"the tests run without root",
     r"no Python of this version that other users may execute",

@@ -32,6 +32,9 @@ class LinuxSystem : public System {
     std::optional<Seconds> go_on() override;
     PuSet usable(const TaskId &process) override { return cpuset_of(proc_, sys_, process.number); }
     std::string undo() override { return actor_.undo(); }
+    std::string give_back(const std::vector<TaskId> &processes) override {
+        return actor_.give_back(processes);
+    }
     GivenBack restore() override;
 
     /// @brief What was changed stays: nothing is left to restore, by anybody.

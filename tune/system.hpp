@@ -44,6 +44,11 @@ class System {
     /// @return empty, or what could not be given back: to be called again
     virtual std::string undo() = 0;
 
+    /// @brief Give all threads of these processes what they had before the first change, unless somebody else
+    /// has changed it since.
+    /// @return empty, or what could not be given back: to be called again
+    virtual std::string give_back(const std::vector<TaskId> &processes) = 0;
+
     /// @brief Give all threads what they had before the first change, unless somebody else has changed it
     /// since. Pages on their way back, and those that went with a rank, follow, as many as can in some
     /// seconds.

@@ -27,6 +27,12 @@ inline std::size_t pu_from(const PuSet &set, std::size_t pu) {
 #endif
 }
 
+/// @brief What the kernel makes of a mask where a cpuset or units that went offline allow no more.
+inline PuSet cut(const PuSet &mask, const PuSet &allowed) {
+    const PuSet rest = mask & allowed;
+    return rest.any() ? rest : allowed;
+}
+
 /// @brief A processing unit and what it is part of. Numbers of parts are unique on the node; -1 where hwloc
 /// knows of none.
 struct Pu {
@@ -154,8 +160,8 @@ struct RankMove {
                     ///< else each thread gets all of `to`
 };
 
-/// @brief One change of a mapping: ranks whose cores are exchanged so that no core ever has two of them, or
-/// one that moves to cores nobody has; or pages; or an interrupt.
+/// @brief One change of a mapping: ranks whose cores are exchanged, or one that moves to cores nobody has; or
+/// pages; or an interrupt.
 struct Change {
     std::vector<RankMove> moves;
     struct Pages {

@@ -168,6 +168,18 @@ void do_line(const std::string &line, LinuxSystem &system) {
         std::cout << (problem.empty() ? std::to_string(steps) : problem) << std::endl;
     } else if (what == "undo") {
         std::cout << system.undo() << std::endl;
+    } else if (what == "back") { // processes get what they had
+        std::vector<TaskId> processes;
+        while (words >> number) {
+            processes.push_back({number, read_task_stat("/proc", number)->start});
+        }
+        std::cout << system.give_back(processes) << std::endl;
+    } else if (what == "mask") { // of a process, a thread that may be another's by now
+        std::int32_t thread = 0;
+        words >> number >> thread >> to;
+        const auto task = "/proc/" + std::to_string(number) + "/task";
+        const Descriptor opened(open(task.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+        std::cout << set_affinity("/proc", opened.number(), thread, pus(to)) << std::endl;
     } else if (what == "restore") {
         std::cout << given_back_text(system.restore()) << std::endl;
     } else if (what == "disk") { // the next record is on it once somebody has opened this FIFO

@@ -168,6 +168,27 @@ std::string Actor::undo() {
     return {};
 }
 
+std::string Actor::give_back(const std::vector<TaskId> &processes) {
+    JournalContent masks;
+    for (const auto &[thread, entry] : content_.threads) {
+        if (std::ranges::find(processes, entry.process) != processes.end()) {
+            masks.threads.emplace(thread, entry);
+        }
+    }
+    // The journal needs no other record: whoever has what it had before the first change stays as it is.
+    const auto restored = tune::restore(masks, proc_, sys_);
+    if (restored.failed > 0) {
+        return std::to_string(restored.failed) + " threads cannot be given back what they had";
+    }
+    for (const auto &[thread, entry] : masks.threads) {
+        auto &known = content_.threads.at(thread);
+        known.before = entry.after;
+        known.after = entry.original;
+    }
+    last_ = {};
+    return {};
+}
+
 Restored Actor::restore() {
     std::vector<Change::Pages> back;
     for (const auto &[process, numa] : homes_) {
@@ -243,7 +264,8 @@ void Actor::heed(const RankSample &rank, std::vector<ThreadEntry> &changed) {
             if (thread.mask == cut(entry.after, *cpuset)) {
                 continue;
             }
-            entry.original = thread.mask; // somebody else's will
+            // somebody else's will
+            entry.original = to_give_back(proc_, rank.process.number, thread.id.number, thread.mask, *cpuset);
         }
         // Where none of its units is left, it is the kernel's doing: once they are back, so is what it had.
         entry.before = entry.after;

@@ -38,6 +38,10 @@ class Actor {
     /// @return empty, or what could not be given back
     std::string undo();
 
+    /// @brief Give threads of these processes what they had before the first change. They stay claimed.
+    /// @return empty, or what could not be given back
+    std::string give_back(const std::vector<TaskId> &processes);
+
     /// @brief Give back what was there before the first change, and begin anew. By `go_on` follow pages that
     /// are on their way back, and those of processes that were moved with them. Others stay: they are where
     /// their process' cores are.

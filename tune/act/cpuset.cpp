@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "proc/pu_list.hpp"
+#include "proc/tasks.hpp"
 #include "proc/text.hpp"
 
 namespace rankwise::tune {
@@ -69,9 +70,16 @@ PuSet cpuset_of(const std::string &proc, const std::string &sys, std::int32_t pr
     return set;
 }
 
-PuSet cut(const PuSet &mask, const PuSet &cpuset) {
-    const PuSet rest = mask & cpuset;
-    return rest.any() ? rest : cpuset;
+PuSet to_give_back(const std::string &proc, std::int32_t process, std::int32_t thread, const PuSet &mask,
+                   const PuSet &cpuset) {
+    if (cpuset.any() && (cpuset & ~mask).none()) {
+        return PuSet{}.set();
+    }
+    const auto path = proc + "/" + std::to_string(process) + "/task/" + std::to_string(thread) + "/status";
+    Text text;
+    const auto whole = text.read(path) ? mask_in_status(text.view()) : std::nullopt;
+    // Somebody may have changed it between the two looks.
+    return whole && (*whole & cpuset) == mask ? *whole : mask;
 }
 
 } // namespace rankwise::tune

@@ -43,13 +43,14 @@ std::vector<const ThreadEntry *> RankMoves::entries_of(const TaskId &process) co
     return entries;
 }
 
-PuSet RankMoves::original_of(const TaskId &process, const TaskId &thread, const PuSet &mask,
-                             const PuSet &cpuset) const {
+/// Of a thread that was moved before, or was born to one that was.
+std::optional<PuSet> RankMoves::original_of(const TaskId &process, const TaskId &thread, const PuSet &mask,
+                                            const PuSet &cpuset) const {
     if (const auto known = content_.threads.find(thread); known != content_.threads.end()) {
         return known->second.original;
     }
     const auto *const from = inherited_from(mask, cpuset, entries_of(process));
-    return from != nullptr ? from->original : mask;
+    return from != nullptr ? std::optional(from->original) : std::nullopt;
 }
 
 const PuSet &RankMoves::allowed(const std::string &group) {
@@ -63,7 +64,7 @@ const PuSet &RankMoves::allowed(const std::string &group) {
             continue;
         }
         for (const auto &thread : rank.threads) {
-            units |= original_of(rank.process, thread.id, thread.mask, PuSet{}.set());
+            units |= original_of(rank.process, thread.id, thread.mask, PuSet{}.set()).value_or(thread.mask);
         }
     }
     return units;
@@ -129,7 +130,8 @@ std::string RankMoves::find_thread(Mover &mover, std::int32_t number) {
     if (std::ranges::any_of(written_, is_from_moved) && !std::ranges::any_of(written_, is_from_unmoved)) {
         return {};
     }
-    entry.original = original_of(process, entry.thread, *mask, mover.cpuset);
+    const auto original = original_of(process, entry.thread, *mask, mover.cpuset);
+    entry.original = original ? *original : to_give_back(proc_, process.number, number, *mask, mover.cpuset);
     const auto &[from, to] = std::tie(mover.move->from, mover.move->to);
     entry.after = from.count() == to.count() ? exchanged(*mask, from, to) : to;
     // Also where it stays: else it would look like one that was born with a mask that is taken back.
@@ -172,7 +174,7 @@ std::string RankMoves::set(Mover &mover, const ThreadEntry &entry) {
     if (*found != entry.before) {
         return "the mask of " + mover.name + " was changed by another process";
     }
-    const int problem = set_affinity(number, entry.after);
+    const int problem = set_affinity(proc_, task, number, entry.after);
     if (problem == ESRCH) {
         return {};
     }
@@ -180,12 +182,9 @@ std::string RankMoves::set(Mover &mover, const ThreadEntry &entry) {
         return mover.name + " cannot be moved: " + std::strerror(problem);
     }
     const auto mask = affinity_of(number);
-    if (mask && !is_thread_of(task, number)) {
-        set_affinity(number, *found); // it ended between the two calls, and a stranger has its number
-        return {};
-    }
-    return !mask || *mask == entry.after ? std::string()
-                                         : mover.name + " was not given the units that it should have";
+    return !mask || *mask == entry.after || !is_thread_of(task, number)
+               ? std::string()
+               : mover.name + " was not given the units that it should have";
 }
 
 std::string RankMoves::pass(bool &changed) {

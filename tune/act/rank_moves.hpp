@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -47,8 +48,8 @@ class RankMoves {
     std::string pass(bool &changed);
     std::vector<const ThreadEntry *> entries_of(const TaskId &process) const;
     const PuSet &allowed(const std::string &group);
-    PuSet original_of(const TaskId &process, const TaskId &thread, const PuSet &mask,
-                      const PuSet &cpuset) const;
+    std::optional<PuSet> original_of(const TaskId &process, const TaskId &thread, const PuSet &mask,
+                                     const PuSet &cpuset) const;
 
     const std::vector<RankMove> &moves_;
     const std::vector<RankSample> &ranks_;

@@ -81,9 +81,9 @@ class ProcessRestore {
         if (!is_thread_of(task_.number(), number)) {
             return false;
         }
-        int problem = set_affinity(number, from->original);
+        int problem = set_affinity(proc_, task_.number(), number, from->original);
         if (problem == EINVAL) {
-            problem = set_affinity(number, cut(from->original, cpuset()));
+            problem = set_affinity(proc_, task_.number(), number, cut(from->original, cpuset()));
         }
         restored_.threads += problem == 0 ? 1 : 0;
         if (problem != 0 && problem != ESRCH) {

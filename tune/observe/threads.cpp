@@ -5,23 +5,12 @@
 #include <fcntl.h>
 #include <utility>
 
-#include "proc/pu_list.hpp"
 #include "proc/tasks.hpp"
 
 namespace rankwise::tune {
 namespace {
 
 constexpr int most_lists = 3; // of a process that makes and ends threads all the time
-
-std::optional<PuSet> mask_in_status(std::string_view text) {
-    constexpr std::string_view key = "Cpus_allowed_list:";
-    const auto at = text.find(key);
-    if (at == std::string_view::npos) {
-        return std::nullopt;
-    }
-    auto rest = text.substr(at + key.size());
-    return parse_pu_list(next_word(rest));
-}
 
 } // namespace
 

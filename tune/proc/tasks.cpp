@@ -11,6 +11,7 @@
 #include <type_traits>
 #include <unistd.h>
 
+#include "proc/pu_list.hpp"
 #include "proc/text.hpp"
 
 namespace rankwise::tune {
@@ -27,6 +28,30 @@ struct Entry {
 
 // The kernel's masks are arrays of `unsigned long` as those of the bitset are, so that none is taken apart.
 static_assert(sizeof(PuSet) == most_pus / 8 && std::is_trivially_copyable_v<PuSet>);
+
+/// @return what is behind a key and its tabulator
+std::string_view word_in_status(std::string_view status, std::string_view key) {
+    const auto at = status.find(key);
+    auto rest = status.substr(at == std::string_view::npos ? status.size() : at + key.size());
+    return next_word(rest);
+}
+
+/// @return the process of a thread, or the parent of a process; none if that is not known
+std::optional<std::int32_t> maker_of(const std::string &proc, std::int32_t thread) {
+    Text text;
+    if (!text.read(proc + "/" + std::to_string(thread) + "/status")) {
+        return std::nullopt;
+    }
+    const auto process = as_number(word_in_status(text.view(), "\nTgid:")),
+               parent = as_number(word_in_status(text.view(), "\nPPid:"));
+    const auto maker = process == static_cast<std::uint64_t>(thread) ? parent : process;
+    return maker && *maker > 0 && *maker <= INT32_MAX ? std::optional(static_cast<std::int32_t>(*maker))
+                                                      : std::nullopt;
+}
+
+int set_mask(std::int32_t thread, const PuSet &mask) {
+    return syscall(SYS_sched_setaffinity, thread, sizeof mask, &mask) == 0 ? 0 : errno;
+}
 
 } // namespace
 
@@ -115,8 +140,24 @@ std::optional<PuSet> affinity_of(std::int32_t thread) {
                                                                           : std::nullopt;
 }
 
-int set_affinity(std::int32_t thread, const PuSet &mask) {
-    return syscall(SYS_sched_setaffinity, thread, sizeof mask, &mask) == 0 ? 0 : errno;
+std::optional<PuSet> mask_in_status(std::string_view status) {
+    const auto list = word_in_status(status, "\nCpus_allowed_list:");
+    return list.empty() ? std::nullopt : parse_pu_list(list);
+}
+
+int set_affinity(const std::string &proc, int task, std::int32_t thread, const PuSet &mask) {
+    if (const int problem = set_mask(thread, mask); problem != 0) {
+        return problem;
+    }
+    if (is_thread_of(task, thread)) {
+        return 0;
+    }
+    const auto found = affinity_of(thread);
+    const auto maker = found && (*found & ~mask).none() ? maker_of(proc, thread) : std::nullopt;
+    if (const auto born_with = maker ? affinity_of(*maker) : std::nullopt) {
+        set_mask(thread, *born_with);
+    }
+    return ESRCH;
 }
 
 } // namespace rankwise::tune

@@ -46,8 +46,13 @@ bool is_thread_of(int task, std::int32_t thread);
 /// @return none if there is no such thread
 std::optional<PuSet> affinity_of(std::int32_t thread);
 
-/// @brief Give a thread a mask.
-/// @return 0, or errno
-int set_affinity(std::int32_t thread, const PuSet &mask);
+/// @return the mask that a task/TID/status says, units that are offline with it
+std::optional<PuSet> mask_in_status(std::string_view status);
+
+/// @brief Give a thread of a process a mask. Where it ends before that, and a stranger gets its number, the
+/// stranger is given what it was born with: the mask of whoever made it.
+/// @param[in] task open directory /proc/N/task
+/// @return 0, or errno; ESRCH also where it was a stranger
+int set_affinity(const std::string &proc, int task, std::int32_t thread, const PuSet &mask);
 
 } // namespace rankwise::tune

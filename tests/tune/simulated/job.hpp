@@ -67,6 +67,7 @@ struct Job {
     bool page = true, iterations = true, spins = true;
     bool sampled = false; ///< its time in MPI is told by samples of its instruction pointer
     int threads = 1;      ///< of a rank, that compute as long
+    bool pinned = false;  ///< its runtime has bound all but the first to a unit each
 
     bool running = false, suspended = false;
     double position = 0; ///< iterations done, with the part of the one under way

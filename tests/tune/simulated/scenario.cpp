@@ -77,6 +77,7 @@ Job make_job(const std::string &name, const std::map<std::string, std::string> &
         {"iterations", [&](const std::string &v) { job.iterations = v != "0"; }},
         {"spins", [&](const std::string &v) { job.spins = v != "0"; }},
         {"threads", [&](const std::string &v) { job.threads = std::stoi(v); }},
+        {"pinned", [&](const std::string &v) { job.pinned = v != "0"; }},
         {"masks", [](const std::string &) {}},
         {"pus", [](const std::string &) {}},
         {"on", [](const std::string &) {}},

@@ -135,6 +135,10 @@ void SimulatedSystem::settle_on_cores() {
                  pu = usable._Find_next(pu))
                 if (const auto unit = static_cast<std::int32_t>(pu); unit != best)
                     rank.pus.push_back(unit);
+            // More threads than units share them.
+            const std::size_t units = rank.pus.size();
+            while (rank.pus.size() < static_cast<std::size_t>(jobs_[j].threads))
+                rank.pus.push_back(rank.pus[rank.pus.size() - units]);
             for (const std::int32_t pu : rank.pus)
                 core(pu).ranks.emplace_back(j, r);
         }
@@ -253,12 +257,12 @@ void SimulatedSystem::run(Job &job, Seconds length) {
         const double mpi = length * (1 - rank.computes);
         rank.mpi += mpi;
         rank.wait += std::max(mpi - (longest > 0 ? length * (takes[r] - computes[r]) / longest : 0), 0.0);
-        for (const std::int32_t pu : rank.pus) {
-            Core &on = core(pu);
+        for (std::size_t thread = 0; thread < rank.pus.size(); ++thread) {
+            Core &on = core(rank.pus[thread]);
             const auto ranks = static_cast<double>(on.ranks.size());
             const double has = (1 - on.interrupts - on.others - on.stolen) / ranks;
             const double runs = length * has * (job.spins ? 1 : rank.computes);
-            if (pu == rank.pu) {
+            if (thread == 0) {
                 rank.run += runs;
                 rank.queued += length * (1 - 1 / ranks);
                 // Who is not bound goes elsewhere where another process has its core.
@@ -312,6 +316,10 @@ RankSample SimulatedSystem::sample_of(const Job &job, const Rank &rank, std::int
         for (std::size_t other = 1; other < rank.pus.size(); ++other) {
             thread.id = {rank.process.number + 100000 * static_cast<std::int32_t>(other), 1};
             thread.pu = rank.pus[other];
+            if (job.pinned) {
+                thread.mask.reset();
+                thread.mask.set(static_cast<std::size_t>(thread.pu));
+            }
             found.threads.push_back(thread);
         }
         found.pages_by_numa = pages_on(rank.seen_home);
@@ -520,6 +528,20 @@ std::string SimulatedSystem::undo() {
     return {};
 }
 
+std::string SimulatedSystem::give_back(const std::vector<TaskId> &processes) {
+    for (const TaskId &process : processes) {
+        const Found found = find(process);
+        if (!found.rank || found.rank->set.none() || found.rank->mask != found.rank->set)
+            continue;
+        set_mask(*found.rank, cut(found.rank->original, cpusets_[found.job->name]));
+        found.rank->set = found.rank->was = found.rank->mask;
+        found.job->stalled = std::max(found.job->stalled, move_cost);
+    }
+    last_.clear();
+    ++applied_;
+    return {};
+}
+
 GivenBack SimulatedSystem::restore() {
     GivenBack given;
     pages_.clear();
@@ -633,7 +655,9 @@ void SimulatedSystem::happen(const std::string &line) {
     else if (what == "compute") {
         for (double &each : job(name).computation)
             each = number();
-    } else if (what == "mask") {
+    } else if (what == "threads")
+        job(name).threads = static_cast<int>(number());
+    else if (what == "mask") {
         Rank &rank = job(name).ranks.at(static_cast<std::size_t>(number()));
         std::string pus;
         words >> pus;

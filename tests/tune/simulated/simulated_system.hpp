@@ -27,6 +27,7 @@ class SimulatedSystem final : public System {
     std::optional<Seconds> go_on() override;
     PuSet usable(const TaskId &process) override;
     std::string undo() override;
+    std::string give_back(const std::vector<TaskId> &processes) override;
     GivenBack restore() override;
 
     /// @brief Let time pass, jobs get on.
