@@ -33,6 +33,10 @@ std::vector<double> capabilities(const Observation &observation, const Node &nod
     return found;
 }
 
+bool is_narrow(const Masks &masks) {
+    return masks.set.count() < masks.original.count();
+}
+
 bool are_alike(const std::vector<double> &a, const std::vector<double> &b) {
     return std::equal(a.begin(), a.end(), b.begin(), b.end(),
                       [](double one, double other) { return std::abs(one - other) <= same_capability; });
@@ -85,6 +89,25 @@ void Group::hold_apart(Observation &observation) const {
         rank.stays = silent.contains(rank.process) && rank.computes >= busy_share;
 }
 
+void Group::remember_threads(Observation &observation) const {
+    for (RankLoad &rank : observation.ranks)
+        rank.busy_threads = std::max(rank.busy_threads, threads);
+}
+
+std::string Group::find_crowded(const Observation &observation) {
+    std::string found;
+    for (const RankLoad &rank : observation.ranks) {
+        const auto known = masks.find(rank.process);
+        if (known == masks.end() || !is_narrow(known->second) || rank.mask != known->second.expected ||
+            rank.threads() <= static_cast<int>(rank.mask.count()))
+            continue;
+        threads = std::max(threads, rank.threads());
+        found = name_of(rank) + " has use for " + std::to_string(rank.threads()) +
+                " processing units, and was bound to " + std::to_string(rank.mask.count());
+    }
+    return found;
+}
+
 void Group::look_at(const Observation &observation, const Node &node) {
     last = observation;
     mapping.clear();
@@ -101,12 +124,29 @@ void Group::look_at(const Observation &observation, const Node &node) {
             environment.push_back(load.capability());
 }
 
-std::vector<std::int32_t> Group::changed_by_others() {
-    std::vector<std::int32_t> changed;
-    for (const RankLoad &rank : last->ranks)
-        if (std::exchange(expected[rank.process], rank.mask) != rank.mask)
-            changed.push_back(rank.rank);
+ChangedMasks Group::changed_by_others(const std::function<PuSet(const TaskId &)> &usable) {
+    ChangedMasks changed;
+    for (const RankLoad &rank : last->ranks) {
+        Masks &known = masks[rank.process];
+        if (std::exchange(known.expected, rank.mask) == rank.mask)
+            continue;
+        changed.ranks.push_back(rank.rank);
+        const PuSet units = usable(rank.process);
+        if ((rank.mask & units) == cut(known.set, units))
+            continue;
+        changed.by_somebody = true;
+        known.original = known.set = rank.mask;
+    }
     return changed;
+}
+
+bool Group::is_moved() const {
+    return std::ranges::any_of(masks,
+                               [](const auto &each) { return each.second.set != each.second.original; });
+}
+
+bool Group::is_narrowed() const {
+    return std::ranges::any_of(masks, [](const auto &each) { return is_narrow(each.second); });
 }
 
 const Known *Group::recognised(const Behaviour &now) const {
@@ -180,7 +220,8 @@ void Group::set_masks(const Mapping &of, const Node &node) {
         return;
     for (std::size_t rank = 0; rank < of.size(); ++rank) {
         last->ranks[rank].mask = of[rank];
-        expected[last->ranks[rank].process] = of[rank];
+        Masks &known = masks[last->ranks[rank].process];
+        known.set = known.expected = of[rank];
     }
     capability = capabilities(*last, node, of, silent);
 }

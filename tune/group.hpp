@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -40,13 +41,29 @@ struct Failed {
     Seconds until, pause;
 };
 
+/// @brief What a rank may run on: masks of its main thread.
+struct Masks {
+    PuSet original; ///< before the tuner changed it, or what somebody else has made of it since
+    PuSet set;      ///< last, by whoever it was
+    PuSet expected; ///< that it has if nobody else changes it: of `set`, what the kernel allowed it last
+};
+
+/// @brief Masks that ranks have though the tuner did not set them.
+struct ChangedMasks {
+    std::vector<std::int32_t> ranks; ///< world ranks
+    bool by_somebody = false;        ///< not all of them because a cpuset changed or cores went or came
+};
+
 /// @brief Ranks that may change places, and what was learned of them.
 struct Group {
-    PuSet given;                      ///< units that its ranks had at first
-    PuSet allowed;                    ///< of these, what the kernel lets them have now
-    std::map<TaskId, PuSet> expected; ///< masks that its ranks have if nobody else changes them
+    PuSet given;   ///< units that its ranks had at first
+    PuSet allowed; ///< of these, what the kernel lets them have now
+    std::map<TaskId, Masks> masks;
     std::set<TaskId> seen;
-    Seconds since = 0;                  ///< its first rank was seen
+    Seconds since = 0;      ///< its first rank was seen
+    std::string gives_back; ///< why its ranks are to get back what they had before they were moved
+    int overruled = 0;      ///< times that somebody changed masks of ranks that were moved
+    int threads = 0;        ///< that a rank had use for when it was bound to fewer units
     std::optional<Sample> base, middle; ///< its part of samples: at the begin of a window, and in it
     std::optional<Sample> watched;      ///< at the begin of a short one
 
@@ -78,10 +95,20 @@ struct Group {
     void listen(const Sample &sample);
     /// @brief Silent ranks that are busy all the same stay where they are: nobody would see what they lose.
     void hold_apart(Observation &observation) const;
+    /// @brief A rank that once had use for more units than it was bound to is not bound to as few again.
+    void remember_threads(Observation &observation) const;
+    /// @brief Find a rank that was bound to fewer units than it had, and has use for more of them now: its
+    /// threads have come since.
+    /// @return which, and how many; empty if there is none
+    std::string find_crowded(const Observation &observation);
+    /// @brief Whether ranks have masks that the tuner set, and whether such of fewer units.
+    bool is_moved() const;
+    bool is_narrowed() const;
     /// @brief Take over what the last window showed.
     void look_at(const Observation &observation, const Node &node);
-    /// @brief Masks that ranks have now though the tuner did not set them, as world ranks.
-    std::vector<std::int32_t> changed_by_others();
+    /// @brief Masks that ranks have now though the tuner did not set them.
+    /// @param[in] usable System::usable
+    ChangedMasks changed_by_others(const std::function<PuSet(const TaskId &)> &usable);
     /// @return the mapping that suits what the ranks do now, if it is another one
     const Known *recognised(const Behaviour &now) const;
     /// @brief Whether it did not help a short time ago, with ranks that did the same on cores that were used

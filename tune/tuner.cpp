@@ -2,6 +2,7 @@
 #include "tuner.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <set>
 #include <utility>
@@ -30,6 +31,8 @@ constexpr Seconds move_costs = 1e-3;
 // A change that is carried out, taken back and carried out again is to be worth it in this time.
 constexpr Seconds worth_within = 10;
 constexpr double changes_of_trial = 3;
+// A job is left alone once somebody has changed masks so often after its ranks were moved.
+constexpr int most_overruled = 3;
 // So many different things are logged of a group from one attempt to the next.
 constexpr std::size_t most_said = 32;
 
@@ -141,7 +144,8 @@ struct Tuner::State {
             for (const ThreadSample &thread : rank.threads)
                 group.given |= thread.mask;
             group.allowed |= group.given;
-            group.expected[rank.process] = rank.threads.front().mask;
+            const PuSet &mask = rank.threads.front().mask;
+            group.masks[rank.process] = {mask, mask, mask};
             forget(group);
             log(Event::rank_found, rank.group, "process " + std::to_string(rank.process.number),
                 {rank.progress ? rank.progress->rank : -1});
@@ -153,7 +157,7 @@ struct Tuner::State {
                     continue;
                 }
                 log(Event::rank_gone, name, "process " + std::to_string(process->number));
-                group.expected.erase(*process);
+                group.masks.erase(*process);
                 group.calls.erase(*process);
                 process = group.seen.erase(process);
                 forget(group);
@@ -172,8 +176,10 @@ struct Tuner::State {
     /// Masks that somebody else has changed, or the kernel because of a cpuset or a core that went offline,
     /// are what the ranks have now.
     bool heed_others(Group &group) {
-        std::vector<std::int32_t> changed = group.changed_by_others();
-        if (changed.empty())
+        const bool were_moved = group.is_moved();
+        ChangedMasks changed =
+            group.changed_by_others([&](const TaskId &process) { return system.usable(process); });
+        if (changed.ranks.empty())
             return false;
         const Observation &observation = *group.last;
         const bool offline = std::any_of(observation.pus.begin(), observation.pus.end(), [&](const auto &pu) {
@@ -186,11 +192,61 @@ struct Tuner::State {
             group.allowed = group.given;
         }
         log(Event::seen, observation.group, "masks were changed from outside: what was learned is forgotten",
-            std::move(changed));
+            std::move(changed.ranks));
+        if (were_moved && changed.by_somebody)
+            give_way(observation.group, group);
         forget(group);
         group.acting = false;
-        group.quiet_until = system.now() + policy.first_pause;
+        group.quiet_until = system.now() + std::ldexp(policy.first_pause, group.overruled);
         return true;
+    }
+
+    /// Whoever has changed masks may do it again: ranks that he has not changed are not left among those that
+    /// he has.
+    void give_way(const std::string &name, Group &group) {
+        group.gives_back = "masks were changed from outside after ranks had been moved";
+        if (++group.overruled == most_overruled)
+            log(Event::refused, name,
+                "masks were changed from outside " + std::to_string(group.overruled) +
+                    " times after ranks had been moved: this job is left alone from now on");
+    }
+
+    /// Ranks get what they had before they were moved.
+    void give_back(const std::string &name, Group &group, const Sample &own) {
+        std::vector<TaskId> processes;
+        for (const auto &[process, masks] : group.masks)
+            processes.push_back(process);
+        if (const std::string failed = system.give_back(processes); !failed.empty())
+            return say(name, Event::failed, failed + ": it is tried again");
+        Event event;
+        event.group = name;
+        for (const RankSample &rank : own.ranks) {
+            const auto known = group.masks.find(rank.process);
+            if (known == group.masks.end())
+                continue;
+            Masks &masks = known->second;
+            const PuSet from = masks.expected;
+            masks.set = masks.original;
+            masks.expected = cut(masks.original, system.usable(rank.process));
+            group.given |= masks.expected;
+            group.allowed |= masks.expected;
+            if (from == masks.expected)
+                continue;
+            event.change.moves.push_back({rank.process, from, masks.expected});
+            event.ranks.push_back(rank.progress ? rank.progress->rank : -1);
+        }
+        event.why = std::exchange(group.gives_back, {});
+        forget(group);
+        group.acting = false;
+        group.quiet_until = std::max(group.quiet_until, system.now() + policy.first_pause);
+        if (event.change.empty())
+            return;
+        budget -= exchanges(event.change) / changes_of_trial;
+        event.what = Event::applied;
+        log(event);
+        event.what = Event::undone;
+        event.why = "its ranks have what they had before they were moved";
+        log(std::move(event));
     }
 
     bool stands_back(const Sample &sample) {
@@ -242,10 +298,18 @@ struct Tuner::State {
         for (auto &[name, group] : groups) {
             Sample own = part_of(sample, name);
             group.listen(own);
+            if (group.base && group.is_narrowed())
+                for (const Observation &seen : observe(*group.base, own))
+                    if (std::string crowded = group.find_crowded(seen); !crowded.empty())
+                        group.gives_back = std::move(crowded);
+            if (!group.gives_back.empty() && left_of.empty())
+                give_back(name, group, own);
             if (group.base && is_window(group, own, name, iterations_to_decide, policy.period)) {
                 std::vector<Observation> seen = observe(*group.base, own);
-                if (!seen.empty())
+                if (!seen.empty()) {
                     group.hold_apart(seen.front());
+                    group.remember_threads(seen.front());
+                }
                 worth_it |= !seen.empty() && consider(seen.front(), own, now, may_act);
                 if (trial)
                     break;
@@ -356,6 +420,8 @@ struct Tuner::State {
         group.look_at(observation, node);
         if (heed_others(group))
             return true;
+        if (group.overruled >= most_overruled)
+            return false;
         const double worth = group.acting ? policy.end_below : policy.begin_above;
         const std::vector<Proposal> proposals = worthwhile(observation, group, worth);
         const std::set<std::int64_t> wanted_before = std::exchange(group.wanted, {});

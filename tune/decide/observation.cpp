@@ -60,14 +60,17 @@ RankLoad load_of(const RankSample &before, const RankSample &after, Seconds leng
     for (const ThreadSample &thread : after.threads) {
         const ThreadSample *const then = find(before, thread.id);
         const double runs = std::max(thread.run - (then ? then->run : 0), 0.0) / length;
+        const double queued = share(thread.queued - (then ? then->queued : 0), length);
         load.runs += runs;
+        load.ready += std::min(runs + queued, 1.0);
         load.busy_threads += runs > busy_share;
         run_on[thread.pu] += runs;
         load.own_binding |=
             (thread.mask & main.mask) != thread.mask && (thread.mask & main.mask) != main.mask;
+        load.pinned |= thread.mask != main.mask && (thread.mask & ~main.mask).none();
         if (thread.id == main.id) {
             main_runs = runs;
-            load.queued = share(thread.queued - (then ? then->queued : 0), length);
+            load.queued = queued;
         }
     }
     load.outside_mpi = std::min(main_runs, 1.0);
@@ -105,6 +108,11 @@ void RankLoad::set_pages(std::vector<std::uint64_t> by_numa) {
     const auto most = std::max_element(by_numa.begin(), by_numa.end());
     home = most != by_numa.end() && *most > 0 ? static_cast<std::int32_t>(most - by_numa.begin()) : -1;
     pages = std::move(by_numa);
+}
+
+int RankLoad::threads() const {
+    // Many that share few units wait most of the time: each of them may run for less than counts as busy.
+    return std::max(busy_threads, static_cast<int>(std::lround(ready)));
 }
 
 double PuLoad::capability() const {

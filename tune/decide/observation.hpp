@@ -23,8 +23,10 @@ struct RankLoad {
     double waits = 0;         ///< in MPI calls that wait for others
     double queued = 0;        ///< ready, without a processor
     double runs = 0;          ///< of all threads: processors it used
+    double ready = 0;         ///< threads that ran or waited for a processor, on average
     int busy_threads = 0;     ///< that used more than a tenth of one
     bool own_binding = false; ///< its threads have masks that are neither the main thread's nor part of it
+    bool pinned = false;      ///< they have masks that are a part of the main thread's
     bool stays = false;       ///< it is busy, but nothing tells how it gets on: it is not to be moved
     bool mpi_known = false;   ///< `outside_mpi` and `waits` are told by its page or samples
     std::int32_t home = -1;   ///< NUMA node with most of its pages; -1 if not looked at
@@ -32,6 +34,8 @@ struct RankLoad {
     std::vector<Progress::Peer> sent; ///< between the samples
 
     void set_pages(std::vector<std::uint64_t> by_numa);
+    /// Threads that have use for a unit of their own.
+    int threads() const;
 };
 
 /// @brief What a processing unit did between two samples.

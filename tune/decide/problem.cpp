@@ -308,12 +308,15 @@ Problem make_problem(const Observation &observation, const Node &node, const PuS
         problem.refused = std::move(why);
         return problem;
     };
+    const auto refuse_own_binding = [&](const RankLoad &rank) {
+        return refuse(name_of(rank) +
+                      "'s threads are bound apart from each other, by its runtime or launcher");
+    };
     if (!observation.unusable.empty() || observation.ranks.empty())
         return refuse(observation.unusable.empty() ? "it has no ranks" : observation.unusable);
     for (const RankLoad &rank : observation.ranks) {
         if (rank.own_binding)
-            return refuse(name_of(rank) +
-                          "'s threads are bound apart from each other, by its runtime or launcher");
+            return refuse_own_binding(rank);
         problem.busy_threads = std::max(problem.busy_threads, rank.busy_threads);
         problem.stays.push_back(rank.stays);
     }
@@ -337,6 +340,10 @@ Problem make_problem(const Observation &observation, const Node &node, const PuS
                           "or bind them otherwise");
         take_bindings(problem, observation, node, pus, usable_set, binding);
     } else {
+        // Each of its threads would get all units of a slot.
+        if (const auto pinned = std::ranges::find_if(observation.ranks, &RankLoad::pinned);
+            pinned != observation.ranks.end())
+            return refuse_own_binding(*pinned);
         make_slots(problem, observation, node, pus);
         if (problem.current.size() < observation.ranks.size())
             return refuse(std::to_string(observation.ranks.size()) + " ranks with " +
