@@ -1,25 +1,19 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Who else sets masks, and threads that come later, on nodes that do not exist."""
 
-import pytest
-from simulated_nodes import built, simulate
+from simulated_nodes import QUAD, simulate
 
 ALL = "0,1,2,3,4,5,6,7"
-
-
-@pytest.fixture(scope="session")
-def program():
-    return built()
 
 
 UNBOUND = "node packages 1 cores 8\npolicy act 1\njob a on 0-7 compute 0.01,0.01 {}\nat 0 irq 0 0.4\nat 1 start a\n{}"
 
 
-def test_a_rank_whose_threads_come_later_gets_its_units_back(program):
+def test_a_rank_whose_threads_come_later_gets_its_units_back(simulator):
     # GIVEN ranks that are not bound, with two busy threads each, of which some share a unit
     # WHEN they have four each later, two, and four again
     threads = "at 20 threads a 4\nat 40 threads a 2\nat 60 threads a 4\nuntil 90\n"
-    outcome = simulate(program, UNBOUND.format("threads 2", threads))
+    outcome = simulate(simulator, UNBOUND.format("threads 2", threads))
     # THEN they are bound to two units each at first, as that gains
     bound = [event for event in outcome.of("kept") if event["at_s"] < 20]
     assert bound
@@ -36,44 +30,41 @@ def test_a_rank_whose_threads_come_later_gets_its_units_back(program):
     assert outcome.violations == []
 
 
-def test_a_rank_that_its_launcher_bound_stays_bound_when_threads_come(program):
+def test_a_rank_that_its_launcher_bound_stays_bound_when_threads_come(simulator):
     # GIVEN ranks that their launcher bound to a unit each, of which two have changed places
     scenario = (
-        "node packages 1 cores 4\npolicy act 1\njob a pus 0,1,2,3 compute 0.01,0.01,0.01,0.004\nat 0 irq 0 0.4\n"
+        QUAD + "job a pus 0,1,2,3 compute 0.01,0.01,0.01,0.004\nat 0 irq 0 0.4\n"
         "at 1 start a\nat 20 threads a 4\nuntil 60\n"
     )
     # WHEN they have four threads each, THEN they stay where they are
-    outcome = simulate(program, scenario)
+    outcome = simulate(simulator, scenario)
     assert outcome.jobs["a"]["masks"] == ["3", "1", "2", "0"]
     assert outcome.of("undone") == []
 
 
-def test_threads_that_a_runtime_has_bound_stay_where_they_are(program):
+def test_threads_that_a_runtime_has_bound_stay_where_they_are(simulator):
     # GIVEN ranks that are not bound, each with a thread that its runtime has bound
-    outcome = simulate(program, UNBOUND.format("threads 2 pinned 1", "until 60\n"))
+    outcome = simulate(simulator, UNBOUND.format("threads 2 pinned 1", "until 60\n"))
     # WHEN they are tuned, THEN nothing is done, and it is said why
     assert outcome.of("applied") == []
     assert "bound apart" in outcome.of("refused")[0]["why"]
     # WHEN none is bound, THEN they get units of their own
-    assert simulate(program, UNBOUND.format("threads 2", "until 60\n")).of("kept")
+    assert simulate(simulator, UNBOUND.format("threads 2", "until 60\n")).of("kept")
 
 
-SWAPPED = (
-    "node packages 1 cores 4\npolicy act 1\njob a pus 0,1,2,3 compute 0.01,0.01,0.01,0.004\nat 0 irq 0 0.4\n"
-    "at 1 start a\n"
-)
+SWAPPED = QUAD + "job a pus 0,1,2,3 compute 0.01,0.01,0.01,0.004\nat 0 irq 0 0.4\nat 1 start a\n"
 
 
 def said(outcome, part: str) -> list[dict]:
     return [event for event in outcome.events if part in event["why"]]
 
 
-def test_whoever_sets_masks_again_and_again_wins(program):
+def test_whoever_sets_masks_again_and_again_wins(simulator):
     # GIVEN a rank that waits, which is put on the core of the interrupts
     # WHEN somebody sets both masks as they were every 20 s
     moments = range(20, 400, 20)
     script = "".join(f"at {moment} mask a 0 0\nat {moment} mask a 3 3\n" for moment in moments)
-    outcome = simulate(program, SWAPPED + script + "until 400\n")
+    outcome = simulate(simulator, SWAPPED + script + "until 400\n")
     # THEN they are exchanged three times, each time after a longer pause
     assert len(outcome.of("kept")) == 3
     seen = [event["at_s"] for event in said(outcome, "what was learned is forgotten")]
@@ -92,10 +83,10 @@ def test_whoever_sets_masks_again_and_again_wins(program):
     assert outcome.violations == []
 
 
-def test_a_rank_is_not_left_where_its_partner_is_put_back(program):
+def test_a_rank_is_not_left_where_its_partner_is_put_back(simulator):
     # GIVEN two ranks that have changed places
     # WHEN somebody puts one of them back
-    outcome = simulate(program, SWAPPED + "at 20 mask a 0 0\nuntil 40\n")
+    outcome = simulate(simulator, SWAPPED + "at 20 mask a 0 0\nuntil 40\n")
     # THEN the other one goes back, too, before it is tried again
     back = said(outcome, "had before they were moved")[0]
     assert (back["ranks"], back["moves"]) == ([3], [["0", "3"]])
@@ -103,21 +94,21 @@ def test_a_rank_is_not_left_where_its_partner_is_put_back(program):
     assert outcome.violations == []
 
 
-def test_a_cpuset_that_changes_is_nobodys_will(program):
+def test_a_cpuset_that_changes_is_nobodys_will(simulator):
     # GIVEN two ranks that have changed places
     # WHEN their cpuset loses the unit of one of them
-    outcome = simulate(program, SWAPPED + "at 20 cpuset a 0-2\nuntil 60\n")
+    outcome = simulate(simulator, SWAPPED + "at 20 cpuset a 0-2\nuntil 60\n")
     # THEN that is seen, and is no change of masks that the tuner gives way to
     assert said(outcome, "what was learned is forgotten")
     assert said(outcome, "had before they were moved") == []
     assert outcome.violations == []
 
 
-def test_masks_that_are_changed_before_any_is_moved_are_taken_as_they_are(program):
+def test_masks_that_are_changed_before_any_is_moved_are_taken_as_they_are(simulator):
     # GIVEN masks that a launcher sets late, several times
     script = "".join(f"at {1 + moment} mask a 0 {moment % 2 * 3}\nat {1 + moment} mask a 3 {3 - moment % 2 * 3}\n"
                      for moment in range(1, 6))  # fmt: skip
-    outcome = simulate(program, SWAPPED + script + "until 40\n")
+    outcome = simulate(simulator, SWAPPED + script + "until 40\n")
     # THEN nobody is given way to
     assert said(outcome, "left alone") == []
     assert outcome.violations == []
