@@ -237,6 +237,7 @@ def test_the_mapping_that_is_searched_is_the_best_of_all(simulator, computation,
     assert found["reached"] <= found["best"] + 0.01 * found["now"]
 
 
+@pytest.mark.slow
 @pytest.mark.alone
 @pytest.mark.parametrize(("ranks", "at_most_s"), [(64, 0.005), (256, 0.05)])
 def test_a_decision_takes_milliseconds(simulator, ranks, at_most_s):
