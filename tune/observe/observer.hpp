@@ -64,8 +64,8 @@ class Observer {
         StoppedReader stopped;
         std::vector<std::uint64_t> pages_by_numa;
         bool has_dlb = false, share_asked = false;
-        bool is_read = false; ///< its threads were, in the last full sample
-        Seldom again{5};      ///< threads that could not be read
+        bool is_read = false;              ///< its threads were, in the last full sample
+        Seldom again{5};                   ///< threads that could not be read
         Seldom pages_due, pages_due_again; ///< by what it costs; where somebody asks
     };
     /// Of a user, or of all.
