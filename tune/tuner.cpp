@@ -214,6 +214,7 @@ struct Tuner::State {
     /// Ranks get what they had before they were moved.
     void give_back(const std::string &name, Group &group, const Sample &own) {
         std::vector<TaskId> processes;
+        processes.reserve(group.masks.size());
         for (const auto &[process, masks] : group.masks)
             processes.push_back(process);
         if (const std::string failed = system.give_back(processes); !failed.empty())

@@ -27,6 +27,7 @@ std::vector<double> longer_than_now(const Problem &problem, const std::vector<Sl
     if (problem.memories.empty())
         return {};
     std::vector<std::int32_t> homes;
+    homes.reserve(slots.size());
     for (std::size_t rank = 0; rank < slots.size(); ++rank)
         homes.push_back(home_of(problem, rank, slots[rank]));
     std::vector<double> longer = slowed_by_memory(problem.memories, homes);
@@ -67,7 +68,7 @@ IterationTime iteration_time(const Problem &problem, const std::vector<Slot> &sl
     };
     std::vector<Core> cores; // by number
     if (!loads.core.empty())
-        cores.resize(static_cast<std::size_t>(*std::ranges::max_element(loads.core) + 1));
+        cores.resize(static_cast<std::size_t>(*std::ranges::max_element(loads.core)) + 1);
     for (std::size_t rank = 0; rank < slots.size(); ++rank)
         if (const std::int32_t core = core_of(rank); core >= 0) {
             cores[static_cast<std::size_t>(core)].computation += loads.computation[rank];

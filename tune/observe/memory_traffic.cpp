@@ -25,8 +25,9 @@ MemoryTraffic::MemoryTraffic(const Node &node, const std::string &sys) {
         }
     }
     for (const auto &[cache, used_by] : caches) {
-        const auto path =
-            sys + "/fs/resctrl/mon_data/mon_L3_" + (cache.size() < 2 ? "0" : "") + cache + "/mbm_total_bytes";
+        auto path = sys + "/fs/resctrl/mon_data/mon_L3_";
+        path += cache.size() < 2 ? "0" : "";
+        path.append(cache).append("/mbm_total_bytes");
         // Of a cache that several nodes have together, nobody says which of them moved what.
         if (used_by.size() == 1 && text.read(path)) {
             counters_.push_back({static_cast<std::size_t>(*used_by.begin()), KeptFile(path)});
