@@ -228,7 +228,7 @@ def test_samples_come_as_asked_for(mpi, use):
     gaps = rows["time_s"].diff().drop_nulls()
     assert recording.context["samples"]["asked_s"] == 0.05
     # The first is at MPI_Init, the last in MPI_Finalize, whenever that is.
-    assert len(rows) >= 5 and gaps[:-1].median() > 0.045
+    assert len(rows) >= 5 and gaps[:-1].min() > 0.045
     assert rows["time_s"][0] == 0 and rows["time_s"][-1] == pytest.approx(
         recording.ranks["time_s"][0], rel=0.05
     )
