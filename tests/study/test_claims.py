@@ -12,6 +12,7 @@ from rankwise.study.claims import STUDY_OF, TARGETS, tallies
 from rankwise.study.request import Request
 from rankwise.study.result import ClaimOutcome
 from rankwise.study.show import markdown
+from rankwise.study.show.cells import outcome_text
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "internals" / "claims.md"
 
@@ -95,6 +96,17 @@ def test_targets_are_reached(result, kind):
 
 def test_what_machine_files_were_made_from_comes_out(result):
     assert [each.statement for each in result.claims if each.calibration and not each.reproduced] == []
+
+
+def test_a_calibration_does_not_look_like_a_statement_that_was_tested(result):
+    # GIVEN rows of the table WHEN they are shown
+    said = {outcome_text(each).partition(":")[0] for each in result.claims if each.calibration}
+    others = [outcome_text(each) for each in result.claims if not each.calibration]
+    # THEN those that a machine file or a case was made from say so, and no other does
+    assert said == {"calibration"}
+    assert not [text for text in others if text.startswith("calibration")]
+    # AND one that does not come out does not hide that
+    assert outcome_text(outcome(reproduced=False, calibration=True)) == "calibration, not reproduced"
 
 
 def test_what_does_not_come_out_says_what_is_lacking(result):

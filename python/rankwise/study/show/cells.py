@@ -16,10 +16,13 @@ def cell_text(value: Cell) -> str:
 
 
 def verdict_text(outcome: ClaimOutcome) -> str:
-    """Whether a claim was reproduced, in a word or two."""
+    """Whether a claim was reproduced, in a word or two; of what a machine file or case was made from, that it was."""
     if outcome.reproduced is None:
         return "cannot be tested"
-    return "reproduced" if outcome.reproduced else "not reproduced"
+    reproduced = "reproduced" if outcome.reproduced else "not reproduced"
+    if not outcome.calibration:
+        return reproduced
+    return "calibration" if outcome.reproduced else f"calibration, {reproduced}"
 
 
 def outcome_text(outcome: ClaimOutcome) -> str:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from rankwise.errors import RankwiseError
 from rankwise.study.catalogue import study
 from rankwise.study.claims import PAPERS, STUDIES, Tally, in_order, tallies
-from rankwise.study.compared import CLOSE, percent
+from rankwise.study.compared import CLOSE
 from rankwise.study.request import Request
 from rankwise.study.result import Cell, Mode, StudyResult, Table
 
@@ -20,13 +20,15 @@ MODES: tuple[Mode, ...] = ("machine",)
 
 _COLUMNS = ["kind", "target", "reached", "reproduced", "tested", "not tested", "calibrations", "passes"]
 _NOTE = (
-    "Calibrations are statements that machine files and cases were made from. A kind passes only if all of them are "
-    f"reproduced, but they are not among those tested. A number is reproduced if it is within {percent(CLOSE)}."
+    "Calibrations are statements that machine files and cases were made from. They are not among those tested, but a "
+    "kind passes only if all of them come out as the paper says. A number is reproduced if it differs from the "
+    f"paper's by at most {100 * CLOSE:.0f} % of it."
 )
 _LETTERS = (
     "The name of a claim begins with the letter of its paper. `how` says how it was tested. `exact count`: messages "
     "and bytes were counted. `predicted`: a replay gave the number. `hardware figure`: the number is in the machine "
-    "file."
+    "file. `outcome` says what came out. `calibration`: a machine file or a case was made from this statement. So it "
+    "comes out as the paper says, and tests nothing."
 )
 
 
