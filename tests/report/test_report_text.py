@@ -41,13 +41,13 @@ def drawn(placed, kinds, report):
 def test_it_begins_with_the_blocks_of_the_html_report(report):
     text = render(report)
     assert text.startswith(
-        "app: 16 ranks, 4 nodes, 2 s\n  complete: nothing that MPI calls show is missing\n"
+        "app: 16 ranks, 4 nodes, 2 s\n  complete: every rank left its records, and all its calls ended\n"
     )
     assert headings(text) == ["app", *(SECTIONS[name] for name in FIRST), "More"]
     page = render_html(report)
     assert (
         ">app: 16 ranks, 4 nodes, 2 s<" in page
-        and "Complete: nothing that MPI calls show is missing." in page
+        and "Complete: every rank left its records, and all its calls ended." in page
     )
     # AND has no matrix, no sizes and no tables, but says how to get them
     assert "Communication matrix" not in text and "256 B" not in text and "Where MPI time goes" not in text

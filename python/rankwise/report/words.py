@@ -26,6 +26,7 @@ CORE_BOUNDS = (
     "time without a core is in neither; how much of it each call had is known only roughly, so shares have a least and "
     "a most"
 )
+COMPLETE = "every rank left its records, and all its calls ended"
 _NOTHING_KNOWN = "all of it may be transferring, or waiting for a core"
 _ANONYMOUS = "(anonymous namespace)"
 
@@ -97,7 +98,7 @@ def first_line(report: ReportData) -> str:
 
 def complete_text(report: ReportData) -> str:
     """Of a recording that lacks nothing; of one that was generated, what it is."""
-    text = "complete: nothing that MPI calls show is missing"
+    text = f"complete: {COMPLETE}"
     return f"{text}; {circumstances(report)}" if report.program.generated else text
 
 

@@ -17,7 +17,8 @@ _LABEL = 17
 
 def view(report: ReportData) -> list[RenderableType]:
     """The program's line first, then what is said of it."""
-    missing = words.not_recorded(report) or ["nothing that MPI calls show"]
+    nothing = "nothing else" if report.program.ending else f"nothing: {words.COMPLETE}"
+    missing = words.not_recorded(report) or [nothing]
     parts: list[RenderableType] = [title("Context")]
     parts += [Text(f"  {line}") for line in textwrap.wrap(words.headline(report), 77)]
     if report.program.command:
