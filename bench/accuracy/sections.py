@@ -25,6 +25,10 @@ _MOST_IN_CELL = 3
 _NEARLY_ALL = (
     0.01  # of recorded bytes: what counts differ by if nothing but messages of the library is between them
 )
+_REASONS = (
+    "Reasons are in the words of the run itself. How long messages lay until their rank noticed: [is a run",
+    "valid?](lab.md#is-a-run-valid) calls that `messages for a sleeping rank`.",
+)
 _HASH = 12  # characters of a SHA-256 that tell machine files apart; the results have all
 
 
@@ -294,7 +298,7 @@ def not_run(documents: Sequence[ValidationResult]) -> list[str]:
         ]
         for can, why in (
             (True, "not chosen for this run"),
-            (False, "the file of programs has no way to get them with it"),
+            (False, "the file of programs says how to get them for another MPI only"),
         ):
             if names := [each.name for each in others if (mpi in each.mpi) == can]:
                 lines.append(f"* {LIBRARIES[mpi]}: {', '.join(names)}: {why}.")
@@ -317,7 +321,8 @@ def not_valid(groups: Sequence[Group]) -> list[str]:
                     count = "the recorded run, so all of it" if recorded else counted(len(runs), "run")
                     _, _, why = runs[0].partition(": ")
                     rows.append((_called(group, document.options.mpi, case), count, why))
-    return _bounded(("", "not valid", "why (the first)"), rows, "All runs were valid.")
+    lines = _bounded(("", "not valid", "why (the first)"), rows, "All runs were valid.")
+    return [*lines, "", *_REASONS] if rows else lines
 
 
 def failed(groups: Sequence[Group]) -> list[str]:

@@ -67,8 +67,8 @@ _BY_CORE = """## Interrupts by core
 How much work does each processor do for a message between the nodes? The kernel counted this in one recorded launch for
 each row (`rankwise lab run --record`). *interrupts* bring packets to the processor that takes them in. If several
 packets come at once, they need one interrupt; if packets wait already, the next one needs none. *packets* are all that
-the processor took in. Those of the switch are among them; it does not run on the interrupt core. Both nodes receive on
-the same processor.
+the processor took in. Those of the emulated switch are among them: it runs on the other core here, so this one takes in
+packets, too. Both nodes receive on the same processor.
 """
 
 _CLAIMS = """## Beside what was published

@@ -180,7 +180,7 @@ def test_programs_of_a_file_that_were_left_out_are_told(tmp_path):
     # THEN the others are named, unless another validation has it
     assert not_run([document]) == [
         "* Open MPI: other: not chosen for this run.",
-        "* Open MPI: third: the file of programs has no way to get them with it.",
+        "* Open MPI: third: the file of programs says how to get them for another MPI only.",
     ]
     both = msgspec.structs.replace(document, options=msgspec.structs.replace(options, programs=("other",)))
     assert "not chosen" not in "".join(not_run([document, both]))
