@@ -103,7 +103,8 @@ docs: $(VENV)/.docs
 # For work on Rankwise: Python files are used in place, C and C++ are rebuilt by running this again.
 dev: $(VENV)/bin/python
 	$(PIP) install --quiet -c constraints.txt "scikit-build-core>=0.11,<2" "nanobind>=2.4,<4" "setuptools-scm>=8.1,<11" ninja
-	$(PIP) install --quiet -c constraints.txt --no-build-isolation -Ceditable.mode=redirect -Ccmake.define.RANKWISE_UNITY=OFF -e ".[lint,test]"
+	$(PIP) install --quiet -c constraints.txt --no-build-isolation --config-settings editable.mode=redirect \
+	    --config-settings cmake.define.RANKWISE_UNITY=OFF -e ".[lint,test]"
 	$(BIN)/python -m compileall -q python/rankwise
 
 # What the documents quote of the commands' output; with RUNS=1 also of commands that start programs, whose figures

@@ -51,7 +51,9 @@ for python in "$@"; do
     "$python" -m venv "$venv"
     "$venv/bin/pip" install --quiet -c "$top/constraints.txt" scikit-build-core nanobind setuptools-scm ninja
     # In one directory: all that does not depend on Python is compiled once.
-    "$venv/bin/pip" wheel --quiet --no-deps --no-build-isolation -C build-dir="$work/build" -w "$work/plain" "$work/source"
+    # Not -C, which pip knows only from 23.1 on.
+    "$venv/bin/pip" wheel --quiet --no-deps --no-build-isolation --config-settings build-dir="$work/build" \
+        -w "$work/plain" "$work/source"
 done
 for wheel in "$work/plain"/*.whl; do
     # It fails where a library or a symbol is needed that such a Linux does not have.

@@ -49,5 +49,5 @@ echo "== with the headers of the source distribution"
 install plain
 if [ -n "$headers" ]; then
     echo "== with the headers of $headers"
-    install site -C cmake.define.RANKWISE_MPI_INCLUDE="$headers"
+    install site --config-settings cmake.define.RANKWISE_MPI_INCLUDE="$headers"
 fi
