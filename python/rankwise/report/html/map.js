@@ -1,5 +1,5 @@
 // Cores in boxes: package, NUMA node, shared caches from the largest, where each says something new.
-function nodeBox(node, kind, open) {
+function nodeBox(node, kind, open, alone = false) {
     const on = kind.pus.map(() => []), anywhere = []
     node.ranks.forEach((rank, at) => node.cores[at].length ? node.cores[at].forEach(core => on[core].push(rank)) : anywhere.push(rank))
     const grouping = of => of.map(each => of.indexOf(each)).join()
@@ -21,7 +21,7 @@ function nodeBox(node, kind, open) {
         return [...groups].map(([id, some]) => element("span", { class: "group" }, element("small", { text: `${level[0]} ${id}` }), ...build(some, inner)))
     }
     const made = element("details", { class: "node" })
-    const traffic = `${bytesText(node.inside_bytes)} inside, ${bytesText(node.sent_bytes)} sent, ${bytesText(node.received_bytes)} received`
+    const traffic = `${bytesText(node.inside_bytes)} inside${alone ? "" : `, ${bytesText(node.sent_bytes)} sent, ${bytesText(node.received_bytes)} received`}`
     made.append(element("summary", {}, element("b", { text: node.name }), ` ${named(node.ranks.length, "rank")} `, element("small", { text: traffic })))
     made.addEventListener("toggle", () => {
         if (!made.open || made.children.length > 1) return
@@ -55,7 +55,7 @@ function placedMap(report, { nodes, links }) {
     // Many nodes: those with the most bytes, and any other one by a rank of it.
     const order = nodes.map((_, at) => at)
     if (!few) order.sort((a, b) => nodes[b].sent_bytes + nodes[b].received_bytes - nodes[a].sent_bytes - nodes[a].received_bytes || a - b)
-    const boxes = element("div", { class: "nodes" }, ...order.slice(0, 8).map((node, place) => nodeBox(nodes[node], kinds[nodes[node].kind], allOpen || place < 1 && kinds[nodes[node].kind].pus.length <= 256)))
+    const boxes = element("div", { class: "nodes" }, ...order.slice(0, 8).map((node, place) => nodeBox(nodes[node], kinds[nodes[node].kind], allOpen || place < 1 && kinds[nodes[node].kind].pus.length <= 256, nodes.length == 1)))
     const parts = []
     if (!few) {
         const found = element("div", { class: "nodes" })
