@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 import pwd
 import signal
-import threading
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -15,6 +15,7 @@ from rankwise.errors import RankwiseError
 from rankwise.tune.document import Tuner
 from rankwise.tune.session import Asked, Session
 
+_LOOK_S = 0.05
 _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
@@ -50,11 +51,12 @@ def tune_processes(
 
 def wait(session: Session) -> None:
     """Wait until the tuner has ended, or this process is asked to end."""
-    asked = threading.Event()
-    before = {number: signal.signal(number, lambda *_: asked.set()) for number in _ENDING}
+    # No threading.Event: a handler that sets it waits for ever for the lock that the interrupted wait() has.
+    asked: list[int] = []
+    before = {number: signal.signal(number, lambda number, _: asked.append(number)) for number in _ENDING}
     try:
-        while session.is_running() and not asked.wait(0.05):
-            pass
+        while session.is_running() and not asked:
+            time.sleep(_LOOK_S)
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
