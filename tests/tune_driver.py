@@ -2,11 +2,12 @@
 """A tuner's hands and eyes on this node, driven line by line: `tests/tune/driver.cpp`, compiled at first use."""
 
 import contextlib
+import fcntl
 import hashlib
 import json
 import os
 import subprocess
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -19,32 +20,48 @@ PLAIN_PUS = ("pu 0 0 0 0 0 0", "pu 1 1 1 0 0 0")
 
 def program(flags: tuple[str, ...] = SANITIZED) -> Path:
     """The driver built with these flags, from what the sources are now."""
-    sources = [TOP / "tests/tune/driver.cpp", TOP / "tune/linux_system.cpp"]
-    for room in ("proc", "plan", "observe", "act", "events"):
-        sources += sorted((TOP / "tune" / room).glob("*.cpp"))
+    rooms = [
+        [TOP / "tests/tune/driver.cpp"],
+        [TOP / "tests/tune/two_memories.cpp"],
+        [TOP / "tune/linux_system.cpp"],
+        *(files_of(room) for room in ("proc", "plan", "observe", "act", "events")),
+    ]
     headers = sorted((TOP / "tune").rglob("*.hpp")) + sorted((TOP / "formats").glob("*.h"))
     summary = hashlib.sha256(" ".join(flags).encode())
-    for path in (*sources, *headers):
+    for path in (*(path for room in rooms for path in room), *headers):
         summary.update(path.read_bytes())
     folder = TOP / "build" / "tune_driver" / summary.hexdigest()[:16]
-    driver = folder / "driver"
-    if driver.exists():
-        return driver
     folder.mkdir(parents=True, exist_ok=True)
+    driver = folder / "driver"
+    with open(folder / ".lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not driver.exists():
+            link(rooms, driver, flags)
+    return driver
 
-    def compiled(source: Path) -> Path:
-        target = folder / f"{source.parent.name}_{source.stem}.{os.getpid()}.o"
-        subprocess.run(["c++", "-std=c++20", *flags, *INCLUDES, "-c", source, "-o", target], check=True)
+
+def files_of(room: str) -> list[Path]:
+    """Sources of a directory of tune/."""
+    return sorted((TOP / "tune" / room).glob("*.cpp"))
+
+
+def link(rooms: Sequence[Sequence[Path]], program: Path, flags: Sequence[str]) -> None:
+    """Build a program. The files of a room are compiled as one, as CMake does: their headers are read once."""
+
+    def compiled(number: int) -> Path:
+        target = program.with_suffix(f".{number}.o")
+        text = "".join(f'#include "{source}"\n' for source in rooms[number])
+        command = ["c++", "-std=c++20", *flags, *INCLUDES, "-x", "c++", "-c", "-", "-o", target]
+        subprocess.run(command, check=True, input=text, text=True)
         return target
 
     with ThreadPoolExecutor(2) as pool:
-        objects = list(pool.map(compiled, sources))
-    linked = folder / f"driver.{os.getpid()}"
-    subprocess.run(["c++", *flags, *objects, "-o", linked], check=True)
-    linked.rename(driver)  # whole, whoever else builds it at the same moment
+        objects = list(pool.map(compiled, range(len(rooms))))
+    whole = program.with_suffix(".new")
+    subprocess.run(["c++", *flags, *objects, "-o", whole], check=True)
     for each in objects:
         each.unlink()
-    return driver
+    whole.rename(program)
 
 
 class Driver:

@@ -15,18 +15,27 @@ struct GivenBack {
 
 /// @return it as a sentence; empty if there was nothing to give back
 inline std::string given_back_text(const GivenBack &given) {
-    std::string text;
-    const auto say = [&](const std::string &part) { text.append(text.empty() ? "" : "; ").append(part); };
-    if (given.threads + given.interrupts > 0) {
-        say(std::to_string(given.threads) + " threads and " + std::to_string(given.interrupts) +
-            " interrupts were given back what they had");
+    const auto counted = [](std::size_t count, const std::string &one) {
+        return std::to_string(count) + " " + one + (count == 1 ? "" : "s");
+    };
+    std::string back, text;
+    if (given.threads > 0) {
+        back = counted(given.threads, "thread");
+    }
+    if (given.interrupts > 0) {
+        back.append(back.empty() ? "" : ", ").append(counted(given.interrupts, "interrupt"));
+    }
+    const auto say = [&](const std::string &what, const std::string &how_many) {
+        text.append(text.empty() ? "" : "; ").append(what).append(": ").append(how_many);
+    };
+    if (!back.empty()) {
+        say("given back", back);
     }
     if (given.changed_since > 0) {
-        say(std::to_string(given.changed_since) +
-            " threads or interrupts stay as another process has set them since");
+        say("left as another process has set them since", std::to_string(given.changed_since));
     }
     if (given.failed > 0) {
-        say(std::to_string(given.failed) + " threads or interrupts could not be given back what they had");
+        say("could not be given back", std::to_string(given.failed));
     }
     return text;
 }

@@ -128,14 +128,17 @@ ChangedMasks Group::changed_by_others(const std::function<PuSet(const TaskId &)>
     ChangedMasks changed;
     for (const RankLoad &rank : last->ranks) {
         Masks &known = masks[rank.process];
-        if (std::exchange(known.expected, rank.mask) == rank.mask)
-            continue;
-        changed.ranks.push_back(rank.rank);
-        const PuSet units = usable(rank.process);
-        if ((rank.mask & units) == cut(known.set, units))
-            continue;
-        changed.by_somebody = true;
-        known.original = known.set = rank.mask;
+        if (std::exchange(known.expected, rank.mask) != rank.mask) {
+            changed.ranks.push_back(rank.rank);
+            const PuSet units = usable(rank.process);
+            const bool by_kernel = (rank.mask & units) == cut(known.set, units);
+            known.bound_within = !by_kernel && known.set != known.original && (rank.mask & ~known.set).none();
+            if (!by_kernel && !known.bound_within) {
+                changed.by_somebody = true;
+                known.original = known.set = rank.mask;
+            }
+        }
+        changed.units |= known.bound_within ? known.set : rank.mask;
     }
     return changed;
 }

@@ -46,12 +46,15 @@ struct Masks {
     PuSet original; ///< before the tuner changed it, or what somebody else has made of it since
     PuSet set;      ///< last, by whoever it was
     PuSet expected; ///< that it has if nobody else changes it: of `set`, what the kernel allowed it last
+    bool bound_within = false; ///< its runtime has bound it to a part of `set` since
 };
 
 /// @brief Masks that ranks have though the tuner did not set them.
 struct ChangedMasks {
     std::vector<std::int32_t> ranks; ///< world ranks
-    bool by_somebody = false;        ///< not all of them because a cpuset changed or cores went or came
+    bool by_somebody = false;        ///< not all of them because a cpuset changed or cores went or came, or a
+                              ///< runtime bound a rank within what it was given
+    PuSet units; ///< that the group's ranks have now
 };
 
 /// @brief Ranks that may change places, and what was learned of them.

@@ -86,10 +86,9 @@ std::string LinuxSystem::apply(const Change &change) {
 
 std::optional<Seconds> LinuxSystem::go_on() {
     const auto next = actor_.go_on();
-    if (was_moving_ && !next) {
-        observer_.look_at_pages();
+    if (!next) {
+        observer_.look_at_pages(actor_.touched());
     }
-    was_moving_ = next.has_value();
     for (auto &trouble : actor_.troubles()) {
         notes_.push_back(std::move(trouble));
     }

@@ -64,7 +64,6 @@ class LinuxSystem : public System {
     Journal journal_;
     Actor actor_;
     Observer observer_;
-    bool was_moving_ = false; ///< pages, at the last `go_on`
     std::vector<RankSample> ranks_;
 };
 

@@ -75,6 +75,7 @@ class Run {
         }
         log_notes();
         tuner_.end();
+        server_.end(given.failed, plan_.keep ? "what was changed stays: --keep" : given_back_text(given));
         return given.failed > 0 ? left_status : 0;
     }
 

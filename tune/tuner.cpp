@@ -7,11 +7,11 @@
 #include <set>
 #include <utility>
 
-#include "decide/interrupts.hpp"
-#include "decide/pages.hpp"
-#include "decide/proposal.hpp"
+#include "candidates.hpp"
+#include "event_log.hpp"
 #include "group.hpp"
 #include "judge/trial.hpp"
+#include "moved_interrupts.hpp"
 
 namespace rankwise::tune {
 
@@ -26,16 +26,8 @@ constexpr Seconds watch = 0.2;
 // that.
 constexpr std::uint64_t iterations_to_decide = 8, iterations_to_recognise = 4;
 constexpr Seconds longest_window = 20;
-// What a rank loses by a move, its caches: 2 MB at 2 GB/s. Assumed.
-constexpr Seconds move_costs = 1e-3;
-// A change that is carried out, taken back and carried out again is to be worth it in this time.
-constexpr Seconds worth_within = 10;
-constexpr double changes_of_trial = 3;
 // A job is left alone once somebody has changed masks so often after its ranks were moved.
 constexpr int most_overruled = 3;
-// So many different things are logged of a group from one attempt to the next.
-constexpr std::size_t most_said = 32;
-
 /// Exchanges of two ranks, or what counts as one.
 double exchanges(const Change &change) {
     return std::max(1.0, 0.5 * static_cast<double>(change.moves.size()));
@@ -53,73 +45,26 @@ std::set<std::int64_t> moved_by(const Change &change) {
     return moved;
 }
 
-double cost(const Change &change) {
-    return changes_of_trial * static_cast<double>(change.moves.size()) * move_costs / worth_within;
-}
-
 } // namespace
 
 struct Tuner::State {
     State(const Node &of, const Policy &by, System &through, std::function<void(const Event &)> to)
-        : node(of), policy(by), system(through), out(std::move(to)) {}
+        : node(of), policy(by), system(through), log(through, std::move(to)) {}
 
     const Node &node;
     Policy policy;
     System &system;
-    std::function<void(const Event &)> out;
+    EventLog log;
 
     std::map<std::string, Group> groups;
     std::optional<Trial> trial;
     Mapping trial_mapping;
-    struct Line {
-        PuSet at;
-        std::string group; ///< that it was moved for
-    };
-    std::map<std::int32_t, Line> lines;    ///< interrupts that were moved
-    std::map<std::int32_t, Seconds> fixed; ///< that could not be moved, and when that is tried again
-    std::string left_of;                   ///< group of which a change could not be taken back whole
+    MovedInterrupts interrupts;
+    std::string left_of; ///< group of which a change could not be taken back whole
     Seconds next_full = 0, next_light = 0, filled_at = 0;
     double budget = 0, slowed = 1;
     int quiet = 0;
     std::string stood_back;
-
-    void log(Event event) {
-        event.at = system.now();
-        out(event);
-    }
-
-    void log(Event::What what, const std::string &group, std::string why,
-             std::vector<std::int32_t> ranks = {}) {
-        Event event;
-        event.what = what;
-        event.group = group;
-        event.why = std::move(why);
-        event.ranks = std::move(ranks);
-        log(std::move(event));
-    }
-
-    /// Once from one attempt to the next. @param[in] key tells what is the same
-    bool is_new(Group &group, const std::string &key) {
-        return group.said.size() < most_said && group.said.insert(key).second;
-    }
-
-    void say(const std::string &name, Event::What what, const std::string &why) {
-        if (is_new(groups.at(name), why))
-            log(what, name, why);
-    }
-
-    void say(const std::string &name, const Proposal &proposal) {
-        if (!is_new(groups.at(name), target_of(proposal.change, proposal.mapping)))
-            return;
-        Event event;
-        event.what = Event::proposed;
-        event.group = name;
-        event.why = proposal.why;
-        event.change = proposal.change;
-        event.ranks = proposal.ranks;
-        event.estimated_gain = proposal.gain;
-        log(std::move(event));
-    }
 
     void refill(Seconds now) {
         budget = std::min(budget + policy.moves_per_s * (now - filled_at), policy.most_moves);
@@ -147,8 +92,8 @@ struct Tuner::State {
             const PuSet &mask = rank.threads.front().mask;
             group.masks[rank.process] = {mask, mask, mask};
             forget(group);
-            log(Event::rank_found, rank.group, "process " + std::to_string(rank.process.number),
-                {rank.progress ? rank.progress->rank : -1});
+            log.add(Event::rank_found, rank.group, "process " + std::to_string(rank.process.number),
+                    {rank.progress ? rank.progress->rank : -1});
         }
         for (auto &[name, group] : groups)
             for (auto process = group.seen.begin(); process != group.seen.end();) {
@@ -156,7 +101,7 @@ struct Tuner::State {
                     ++process;
                     continue;
                 }
-                log(Event::rank_gone, name, "process " + std::to_string(process->number));
+                log.add(Event::rank_gone, name, "process " + std::to_string(process->number));
                 group.masks.erase(*process);
                 group.calls.erase(*process);
                 process = group.seen.erase(process);
@@ -186,13 +131,10 @@ struct Tuner::State {
             return !pu.second.online && group.allowed.test(static_cast<std::size_t>(pu.first));
         });
         if (!offline) {
-            group.given.reset();
-            for (const RankLoad &rank : observation.ranks)
-                group.given |= rank.mask;
-            group.allowed = group.given;
+            group.allowed = group.given = changed.units;
         }
-        log(Event::seen, observation.group, "masks were changed from outside: what was learned is forgotten",
-            std::move(changed.ranks));
+        log.add(Event::seen, observation.group,
+                "masks were changed from outside: what was learned is forgotten", std::move(changed.ranks));
         if (were_moved && changed.by_somebody)
             give_way(observation.group, group);
         forget(group);
@@ -206,9 +148,9 @@ struct Tuner::State {
     void give_way(const std::string &name, Group &group) {
         group.gives_back = "masks were changed from outside after ranks had been moved";
         if (++group.overruled == most_overruled)
-            log(Event::refused, name,
-                "masks were changed from outside " + std::to_string(group.overruled) +
-                    " times after ranks had been moved: this job is left alone from now on");
+            log.add(Event::refused, name,
+                    "masks were changed from outside " + std::to_string(group.overruled) +
+                        " times after ranks had been moved: this job is left alone from now on");
     }
 
     /// Ranks get what they had before they were moved.
@@ -218,7 +160,7 @@ struct Tuner::State {
         for (const auto &[process, masks] : group.masks)
             processes.push_back(process);
         if (const std::string failed = system.give_back(processes); !failed.empty())
-            return say(name, Event::failed, failed + ": it is tried again");
+            return log.add_once(group, name, Event::failed, failed + ": it is tried again");
         Event event;
         event.group = name;
         for (const RankSample &rank : own.ranks) {
@@ -242,49 +184,38 @@ struct Tuner::State {
         group.quiet_until = std::max(group.quiet_until, system.now() + policy.first_pause);
         if (event.change.empty())
             return;
-        budget -= exchanges(event.change) / changes_of_trial;
+        budget -= exchanges(event.change) / Trial::most_changes;
         event.what = Event::applied;
-        log(event);
+        log.add(event);
         event.what = Event::undone;
         event.why = "its ranks have what they had before they were moved";
-        log(std::move(event));
+        log.add(std::move(event));
     }
 
     bool stands_back(const Sample &sample) {
         const std::string who = other_movers(sample, policy, {}, {});
         if (who != stood_back) {
             stood_back = who;
-            log(who.empty() ? Event::resumed : Event::stood_back, {},
-                who.empty() ? sample.movers_hidden ? "no other mover is left that can be seen"
-                                                   : "no other mover is left"
-                            : who + " moves processes or pages here, too: nothing is done meanwhile");
+            log.add(who.empty() ? Event::resumed : Event::stood_back, {},
+                    who.empty() ? sample.movers_hidden ? "no other mover is left that can be seen"
+                                                       : "no other mover is left"
+                                : who + " moves processes or pages here, too: nothing is done meanwhile");
         }
         return !who.empty();
     }
 
     /// Interrupts go back to where they were once the ranks are gone that they were moved for.
-    void give_lines_back() {
-        if (!left_of.empty()) // the change before is still to be undone
-            return;
-        std::erase_if(lines, [&](const auto &each) {
-            const auto &[number, line] = each;
-            if (groups.contains(line.group))
-                return false;
-            Change back;
-            back.interrupts.push_back({number, line.at, {}});
-            const std::string why = system.apply(back);
-            log(why.empty() ? Event::restored : Event::failed, line.group,
-                why.empty() ? "interrupt " + std::to_string(number) +
-                                  " is where it was: the ranks are gone that it was moved for"
-                            : why);
-            return true;
-        });
+    void give_interrupts_back() {
+        if (left_of.empty()) // else the change before is still to be undone
+            interrupts.give_back(
+                system, log, [this](const std::string &name) { return groups.contains(name); },
+                policy.longest_pause);
     }
 
     /// Whether a change that could not be taken back everywhere is now.
     bool has_taken_back() {
         if (!left_of.empty() && system.undo().empty())
-            log(Event::undone, std::exchange(left_of, {}), "what was left of a change is taken back");
+            log.add(Event::undone, std::exchange(left_of, {}), "what was left of a change is taken back");
         return left_of.empty();
     }
 
@@ -293,7 +224,7 @@ struct Tuner::State {
     Seconds look(Seconds now) {
         const Sample sample = system.sample(false);
         meet(sample);
-        give_lines_back();
+        give_interrupts_back();
         const bool may_act = !stands_back(sample) && has_taken_back();
         bool worth_it = false;
         for (auto &[name, group] : groups) {
@@ -439,14 +370,16 @@ struct Tuner::State {
             if (group.is_held(target_of(proposal.change, proposal.mapping), now))
                 continue;
             if (const std::string who = other_movers(own, policy, name, proposal.change); !who.empty())
-                say(name, Event::refused, who + " moves what would be moved");
+                log.add_once(group, name, Event::refused, who + " moves what would be moved");
             else {
                 // One window may have had a guest in it that is gone; what is to be measured costs progress.
                 group.wanted = moved_by(proposal.change);
                 if (std::ranges::none_of(group.wanted,
                                          [&](std::int64_t each) { return wanted_before.contains(each); }))
                     return true;
-                const std::optional<Proposal> now_seen = seen_anew(observation, group, proposal, worth);
+                const std::optional<Proposal> now_seen =
+                    seen_anew(observation, scope_of(group, worth), proposal,
+                              [&](const TaskId &process) { return system.pages_by_numa(process); });
                 if (!now_seen || group.is_held(target_of(now_seen->change, now_seen->mapping), now))
                     continue;
                 propose(name, group, *now_seen, own);
@@ -456,75 +389,38 @@ struct Tuner::State {
         return true;
     }
 
-    /// Proposals whose gain is worth it, the best one first.
-    std::vector<Proposal> worthwhile(const Observation &observation, Group &group, double worth) {
-        std::vector<Proposal> found;
-        Decision decision = decide(observation, node, group.allowed, worth);
-        if (!decision.refused.empty())
-            say(observation.group, Event::refused, decision.refused);
-        if (policy.move_interrupts)
-            for (Proposal &each :
-                 decide_interrupts(observation, node, group.allowed, nobodys(), left_lines())) {
-                Change::Interrupt &interrupt = each.change.interrupts.front();
-                if (const auto line = lines.find(interrupt.number); line != lines.end())
-                    interrupt.from = line->second.at;
-                found.push_back(std::move(each));
-            }
+    Scope scope_of(const Group &group, double worth) const {
         // Jobs that have run for long are likely to go on for long.
-        const Seconds goes_on = system.now() - group.since;
-        if (std::optional<Proposal> pages = decide_pages(observation, node, group.allowed, goes_on))
-            found.push_back(std::move(*pages));
-        if (std::optional<Proposal> spread = decide_spread(observation, node, group.allowed, worth, goes_on))
-            found.push_back(std::move(*spread));
-        // Where both save as much, the interrupt goes: that costs no rank its caches.
-        if (decision.proposal)
-            found.push_back(std::move(*decision.proposal));
-        const bool any = !found.empty();
-        std::erase_if(found, [&](const Proposal &each) { return each.gain < worth + cost(each.change); });
-        std::stable_sort(found.begin(), found.end(),
-                         [](const Proposal &a, const Proposal &b) { return a.gain > b.gain; });
-        if (any && found.empty())
-            say(observation.group, Event::seen, "no other mapping is estimated to be better");
-        group.acting = !found.empty();
-        return found;
+        return {node, group.allowed, worth, system.now() - group.since};
     }
 
-    /// One that moves pages, by where they are now: that is looked at seldom. None if it is not worth it
-    /// then.
-    std::optional<Proposal> seen_anew(Observation observation, const Group &group, Proposal proposal,
-                                      double worth) {
-        std::set<TaskId> seen;
-        for (;;) {
-            bool any_new = false;
-            for (const Change::Pages &pages : proposal.change.pages)
-                for (RankLoad &rank : observation.ranks)
-                    if (rank.process == pages.process && seen.insert(rank.process).second) {
-                        rank.set_pages(system.pages_by_numa(rank.process));
-                        any_new = true;
-                    }
-            if (!any_new)
-                return proposal;
-            const Seconds goes_on = system.now() - group.since;
-            std::optional<Proposal> again =
-                proposal.change.moves.empty()
-                    ? decide_pages(observation, node, group.allowed, goes_on)
-                    : decide_spread(observation, node, group.allowed, worth, goes_on);
-            if (!again || again->gain < worth + cost(again->change))
-                return std::nullopt;
-            proposal = std::move(*again);
-        }
+    /// Proposals whose gain is worth it, the best one first.
+    std::vector<Proposal> worthwhile(const Observation &observation, Group &group, double worth) {
+        std::optional<FreeInterrupts> free;
+        if (policy.move_interrupts)
+            free = {nobodys(), interrupts.fixed(system.now())};
+        Candidates found = find_candidates(observation, scope_of(group, worth), free);
+        for (Proposal &each : found.worthwhile)
+            interrupts.correct(each.change);
+        if (!found.refused.empty())
+            log.add_once(group, observation.group, Event::refused, found.refused);
+        if (found.has_others && found.worthwhile.empty())
+            log.add_once(group, observation.group, Event::seen, "no other mapping is estimated to be better");
+        group.acting = !found.worthwhile.empty();
+        return std::move(found.worthwhile);
     }
 
     void propose(const std::string &name, Group &group, const Proposal &proposal, const Sample &own) {
-        say(name, proposal);
+        log.add_once(group, name, proposal);
         if (!policy.act)
             return;
         if (!measure_of(own, name, group.silent))
-            say(name, Event::refused,
+            log.add_once(
+                group, name, Event::refused,
                 "its progress cannot be measured, as no rank has a page: start it under `rankwise tune -- "
                 "...`");
         else if (budget < 1)
-            say(name, Event::refused, "too many changes in a short time");
+            log.add_once(group, name, Event::refused, "too many changes in a short time");
         else
             start({name,
                    proposal.change,
@@ -536,15 +432,6 @@ struct Tuner::State {
                    {},
                    group.silent},
                   proposal.mapping);
-    }
-
-    /// Interrupts that are not to be moved.
-    std::set<std::int32_t> left_lines() {
-        std::erase_if(fixed, [&](const auto &each) { return each.second <= system.now(); });
-        std::set<std::int32_t> left;
-        for (const auto &[number, until] : fixed)
-            left.insert(number);
-        return left;
     }
 
     /// Units that no rank of any group has.
@@ -560,7 +447,7 @@ struct Tuner::State {
     void start(Attempt attempt, Mapping mapping) {
         trial_mapping = std::move(mapping);
         groups.at(attempt.group).said.clear();
-        trial.emplace(std::move(attempt), policy, system, [this](Event event) { log(std::move(event)); });
+        trial.emplace(std::move(attempt), policy, system, [this](Event event) { log.add(std::move(event)); });
         if (trial->outcome() != Trial::Outcome::under_way)
             learn(system.now());
     }
@@ -570,17 +457,13 @@ struct Tuner::State {
     /// What a trial showed.
     void learn(Seconds now) {
         const std::string &name = trial->attempt().group;
-        budget -= trial->changes() * exchanges(trial->attempt().change) / changes_of_trial;
+        budget -= trial->changes() * exchanges(trial->attempt().change) / Trial::most_changes;
         if (trial->is_left())
             left_of = name;
         if (const auto found = groups.find(name); found != groups.end()) {
             Group &group = found->second;
             group.learn(*trial, trial_mapping, policy, node, now);
-            for (const Change::Interrupt &interrupt : trial->attempt().change.interrupts)
-                if (trial->outcome() == Trial::Outcome::kept)
-                    lines[interrupt.number] = {interrupt.to, name};
-                else if (trial->outcome() == Trial::Outcome::failed)
-                    fixed[interrupt.number] = now + policy.longest_pause;
+            interrupts.learn(*trial, now, policy.longest_pause);
             if (trial->outcome() == Trial::Outcome::failed)
                 group.keep_to(usable(group));
         }
@@ -611,7 +494,7 @@ Tuner::Tuner(const Node &node, const Policy &policy, System &system, std::functi
     : state_(std::make_unique<State>(node, policy, system, std::move(log))) {
     state_->budget = policy.most_moves;
     state_->filled_at = system.now();
-    state_->log(Event::started, {}, policy.act ? "it acts" : "it only says what it would do");
+    state_->log.add(Event::started, {}, policy.act ? "it acts" : "it only says what it would do");
 }
 
 Tuner::~Tuner() = default;
@@ -646,13 +529,13 @@ GivenBack Tuner::stop(bool restore) {
         return {};
     const GivenBack given = state.system.restore();
     const std::string text = given_back_text(given);
-    state.log(given.failed > 0 ? Event::failed : Event::restored, {},
-              text.empty() ? "all masks are what they were" : text);
+    state.log.add(given.failed > 0 ? Event::failed : Event::restored, {},
+                  text.empty() ? "all masks are what they were" : text);
     return given;
 }
 
 void Tuner::end() {
-    state_->log(Event::stopped, {}, {});
+    state_->log.add(Event::stopped, {}, {});
 }
 
 } // namespace rankwise::tune

@@ -17,7 +17,7 @@ static const struct rw_source *const sources[] = {&rw_usage, &rw_where, &rw_perf
 static struct rw_series series;
 static struct rw_thread *sampled; /* the first thread; NULL: nothing is sampled */
 static unsigned first_column[SOURCES + 1];
-static uint64_t due; /* ticks */
+static uint64_t begun, due; /* ticks: the first sample, the next one */
 
 /* RANKWISE_SAMPLES: milliseconds, or `off`. */
 static uint64_t asked_ns(void) {
@@ -56,7 +56,8 @@ void rw_counters_start(struct rw_thread *thread) {
     series.samples->interval_ticks = UINT64_MAX; /* the rate of the ticks is not known yet */
     sampled = thread;
     rw_node_start(thread, series.samples->asked_ns);
-    take(rw_ticks());
+    begun = rw_ticks();
+    take(begun);
     due = series.samples->asked_ns ? 0 : UINT64_MAX;
     series.samples->cost_ticks = 0;
 }
@@ -87,7 +88,7 @@ void rw_counters_sample(struct rw_thread *thread) {
             return;
         samples->interval_ticks = (uint64_t)((double)(rank->last_ticks - rank->first_ticks) /
                                              (double)elapsed_ns * (double)samples->asked_ns);
-        due = rank->first_ticks + samples->interval_ticks;
+        due = begun + samples->interval_ticks;
         if (now < due)
             return;
     }

@@ -8,7 +8,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "act/exchange.hpp"
 #include "act/page_moves.hpp"
+#include "act/restore.hpp"
 #include "error.hpp"
 #include "events/event_line.hpp"
 #include "linux_system.hpp"
@@ -180,6 +182,15 @@ void do_line(const std::string &line, LinuxSystem &system) {
         const auto task = "/proc/" + std::to_string(number) + "/task";
         const Descriptor opened(open(task.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
         std::cout << set_affinity("/proc", opened.number(), thread, pus(to)) << std::endl;
+    } else if (what == "bound") { // within what the tuner gave a rank, in exchange for what it had
+        std::string after, original;
+        words >> to >> after >> original;
+        const ThreadEntry entry{.original = pus(original), .after = pus(after)};
+        const auto mask = pus(to);
+        std::cout << (is_bound_within(mask, entry)
+                          ? format_pu_list(exchanged(mask, entry.after, entry.original))
+                          : "no")
+                  << std::endl;
     } else if (what == "restore") {
         std::cout << given_back_text(system.restore()) << std::endl;
     } else if (what == "disk") { // the next record is on it once somebody has opened this FIFO

@@ -76,6 +76,7 @@ int main(int argc, char **argv) {
             stopped = server.handle();
             busiest = std::max(busiest, now() - begin);
         }
+        server.end(0, "given back: 4 threads, 1 interrupt");
         std::printf("%.9f\n", busiest);
     } catch (const rankwise::Error &error) {
         std::fprintf(stderr, "error: %s\n", error.what());

@@ -5,6 +5,7 @@ import fcntl
 import json
 import random
 import subprocess
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -65,12 +66,82 @@ def static(program: Path, scenario: str) -> Outcome:
     return simulate(program, scenario.replace("policy act 1", "policy act 0"))
 
 
+def _happenings(
+    dice: random.Random,
+    name: str,
+    pus: list[int],
+    begin: float,
+    seconds: float,
+    computation: Callable[[], list[float]],
+) -> list[str]:
+    """What happens to a job."""
+    text, ranks = [], len(pus)
+    for _ in range(dice.randint(0, 6)):
+        moment = dice.uniform(begin + 0.1, seconds)
+        match dice.choice(
+            ["compute", "compute", "suspend", "mask", "cpuset", "kill", "end", "mask_of_all"]
+            + ["threads", "pages", "sleeps", "stuck"]
+        ):
+            case "compute":
+                text.append(f"at {moment:.2f} compute {name} {' '.join(map(str, computation()))}")
+            case "suspend":
+                text.append(f"at {moment:.2f} suspend {name}")
+                text.append(f"at {moment + dice.uniform(0.05, 5):.2f} resume {name}")
+            case "threads":
+                text.append(f"at {moment:.2f} threads {name} {dice.choice([1, 2, 4])}")
+            case "pages":
+                text.append(f"at {moment:.2f} pages {name} {dice.randrange(ranks)} {dice.randrange(2)}")
+            case "sleeps":
+                rank = dice.randrange(ranks)
+                text.append(f"at {moment:.2f} sleeps {name} {rank}")
+                text.append(f"at {moment + dice.uniform(1, 30):.2f} joins {name} {rank}")
+            case "stuck":
+                text += [f"at {moment:.2f} stuck", f"at {moment + dice.uniform(1, 10):.2f} loose"]
+            case "mask":
+                text.append(f"at {moment:.2f} mask {name} {dice.randrange(ranks)} {dice.choice(pus)}")
+            case "mask_of_all":
+                text += [f"at {moment:.2f} mask {name} {r} {pus[(r + 1) % ranks]}" for r in range(ranks)]
+            case "cpuset" if ranks > 2:
+                text.append(f"at {moment:.2f} cpuset {name} {','.join(map(str, pus[1:]))}")
+            case "kill":
+                text.append(f"at {moment:.2f} kill {name} {dice.randrange(ranks)}")
+            case "end":
+                text.append(f"at {moment:.2f} end {name}")
+    return text
+
+
+def _disturbances(dice: random.Random, seconds: float) -> list[str]:
+    """What happens to the node meanwhile."""
+    text = []
+    for _ in range(6):
+        moment = dice.uniform(0, seconds)
+        pu = dice.randrange(128)
+        match dice.choice(["jump", "mover", "offline", "clock", "irq"]):
+            case "jump":
+                text.append(f"at {moment:.2f} jump {dice.uniform(0.1, 30):.2f}")
+            case "mover":
+                mover = dice.choice(["numad", "AutoNUMA", "irqbalance"])
+                text += [f"at {moment:.2f} mover {mover}", f"at {moment + 10:.2f} nomover {mover}"]
+            case "offline":
+                text.append(f"at {moment:.2f} offline {pu}")
+                text.append(f"at {moment + dice.uniform(0.5, 20):.2f} online {pu}")
+            case what:
+                text.append(f"at {moment:.2f} {what} {pu} {dice.uniform(0.1, 0.7):.2f}")
+    return text
+
+
 def random_scenario(seed: int, seconds: float, *, disturbed: bool = True) -> str:
     """Jobs that come and go on 2 x 64 cores with two threads each; `disturbed`: with all that goes wrong."""
     dice = random.Random(seed)
     text = ["node packages 2 cores 64 smt 2 l3_of 8", "policy act 1", f"seed {seed}"]
     text += [f"at 0 irq {pu} {dice.uniform(0.1, 0.6):.2f}" for pu in dice.sample(range(128), 6)]
     text += [f"at 0 others {pu} {dice.uniform(0.1, 0.5):.2f}" for pu in dice.sample(range(128), 6)]
+    if disturbed and dice.random() < 0.5:
+        text[1] += " irq 1"
+        text += [
+            f"at 0 line {number} {pu} {dice.uniform(0.05, 0.3):.2f} {dice.randrange(2)}"
+            for number, pu in enumerate(dice.sample(range(128, 256), 3), 40)
+        ]
     free = list(range(0, 256))
     for number in range(dice.randint(1, 5)):
         ranks = dice.randint(2, 16)
@@ -91,42 +162,15 @@ def random_scenario(seed: int, seconds: float, *, disturbed: bool = True) -> str
             f" noise {dice.choice([0.002, 0.01, 0.03])} page {int(dice.random() < 0.9)}"
             f" iterations {int(dice.random() < 0.7)} spins {int(dice.random() < 0.7)}"
         )
+        if disturbed:
+            text[-1] += f" threads {dice.choice([1, 1, 2])} pinned {int(dice.random() < 0.1)}"
+            if dice.random() < 0.4:
+                text[-1] += f" home {','.join(str(dice.randrange(2)) for _ in range(ranks))} away 0.2"
         begin = dice.uniform(0, seconds / 3)
         text.append(f"at {begin:.2f} start {name}")
         if not disturbed:
             continue
-        for _ in range(dice.randint(0, 6)):
-            moment = dice.uniform(begin + 0.1, seconds)
-            match dice.choice(
-                ["compute", "compute", "suspend", "mask", "cpuset", "kill", "end", "mask_of_all"]
-            ):
-                case "compute":
-                    text.append(f"at {moment:.2f} compute {name} {' '.join(map(str, computation()))}")
-                case "suspend":
-                    text.append(f"at {moment:.2f} suspend {name}")
-                    text.append(f"at {moment + dice.uniform(0.05, 5):.2f} resume {name}")
-                case "mask":
-                    text.append(f"at {moment:.2f} mask {name} {dice.randrange(ranks)} {dice.choice(pus)}")
-                case "mask_of_all":
-                    text += [f"at {moment:.2f} mask {name} {r} {pus[(r + 1) % ranks]}" for r in range(ranks)]
-                case "cpuset" if ranks > 2:
-                    text.append(f"at {moment:.2f} cpuset {name} {','.join(map(str, pus[1:]))}")
-                case "kill":
-                    text.append(f"at {moment:.2f} kill {name} {dice.randrange(ranks)}")
-                case "end":
-                    text.append(f"at {moment:.2f} end {name}")
-    for _ in range(6 if disturbed else 0):
-        moment = dice.uniform(0, seconds)
-        pu = dice.randrange(128)
-        match dice.choice(["jump", "mover", "offline", "clock", "irq"]):
-            case "jump":
-                text.append(f"at {moment:.2f} jump {dice.uniform(0.1, 30):.2f}")
-            case "mover":
-                mover = dice.choice(["numad", "AutoNUMA", "irqbalance"])
-                text += [f"at {moment:.2f} mover {mover}", f"at {moment + 10:.2f} nomover {mover}"]
-            case "offline":
-                text.append(f"at {moment:.2f} offline {pu}")
-                text.append(f"at {moment + dice.uniform(0.5, 20):.2f} online {pu}")
-            case what:
-                text.append(f"at {moment:.2f} {what} {pu} {dice.uniform(0.1, 0.7):.2f}")
+        text += _happenings(dice, name, pus, begin, seconds, computation)
+    if disturbed:
+        text += _disturbances(dice, seconds)
     return "\n".join([*text, f"until {seconds}"]) + "\n"

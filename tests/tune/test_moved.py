@@ -99,6 +99,7 @@ def test_ranks_on_a_bad_mapping_change_places_and_are_given_back(
     stopped = subprocess.run([RANKWISE, "tune", "stop"], env=environment, capture_output=True, text=True)
     # THEN when that has ended they are where they were, and the job goes on
     assert stopped.returncode == 0, stopped.stderr
+    assert "has ended (given back: " in stopped.stderr
     assert job.is_as_before()
     out, err = tuner.communicate(timeout=30)
     assert tuner.returncode == 0, err

@@ -357,7 +357,7 @@ def test_who_serves_a_network_interface_is_seen(driving, tree):
     # WHEN it is looked at
     driver = driving(lines=[f"proc {proc}", f"sys {sys}", "pid 500"])
     # THEN it is said once, and stays in the status
-    said = "eth0: interrupt 24 on CPU 0 of 0-1, interrupt 25 on CPU 1; rx-1 handed on to CPU 1 (RPS)"
+    said = "eth0: interrupt 24 on PU 0 of 0-1, interrupt 25 on PU 1; rx-1 handed on to PU 1 (RPS)"
     assert json.loads(driver.ask("limits"))["queues"] == [said]
     assert driver.ask("notes").count(said) == 1
     assert [unit["steered_to"] for unit in driver.sample()["pus"]] == [False, True]

@@ -4,6 +4,7 @@
 import os
 import time
 
+import pytest
 from test_observe import page
 
 # Of a node that this machine need not have.
@@ -52,20 +53,50 @@ def test_pages_that_went_with_a_rank_go_back_with_it_at_the_end(start, driving, 
     assert "cannot be moved" not in driver.ask("notes")
 
 
-def test_pages_that_are_tried_go_back_and_others_stay(start, driving):
+@pytest.fixture
+def batches(tmp_path, monkeypatch):
+    """Function () -> batches of pages that were moved since the last call: how many, to which of two nodes."""
+    log = tmp_path / "batches"
+    monkeypatch.setenv("TWO_MEMORIES", str(log))
+
+    def read() -> list[list[int]]:
+        lines = log.read_text().splitlines() if log.exists() else []
+        log.unlink(missing_ok=True)
+        return [[int(word) for word in line.split(" to ")] for line in lines]
+
+    return read
+
+
+def test_pages_that_are_tried_go_back_to_where_each_was(start, driving, batches):
+    # GIVEN a process with every second page on node 1
+    process = start(2)
+    driver = driving(process)
+    # WHEN its pages are sent there on trial
+    driver.ask(f"pages {process.pid} 1 0")
+    # THEN those that are not there go
+    there = batches()
+    assert there and {node for _, node in there} == {1}
+    # WHEN that is taken back as the tuner ends
+    assert driver.ask("undo") == ""
+    driver.ask("restore")
+    # THEN only those that were moved go back, each once
+    back = batches()
+    assert {node for _, node in back} == {0}
+    assert sum(pages for pages, _ in back) == sum(pages for pages, _ in there)
+    # AND a batch that goes there again goes back again
+    driver.ask(f"pages {process.pid} 1 0")
+    assert sum(pages for pages, _ in batches()) == sum(pages for pages, _ in there)
+
+
+def test_pages_that_were_moved_to_their_rank_stay(start, driving, batches):
     # GIVEN a process whose pages were moved to where it is
     process = start()
     driver = driving(process)
-    assert driver.ask(f"pages {process.pid} 0 1000") == "0"
+    driver.ask(f"pages {process.pid} 1 0")
+    assert batches()
     # WHEN what was there before is given back, THEN they stay
     driver.ask("restore")
-    assert "cannot be moved" not in driver.ask("notes")
-    # WHEN such a change is taken back as the tuner ends
-    assert driver.ask(f"pages {process.pid} 0 1000") == "0"
-    assert driver.ask("undo") == ""
-    driver.ask("restore")
-    # THEN they have gone back
-    assert REFUSED.format(process.pid) in driver.ask("notes")
+    assert batches() == []
 
 
 def test_pages_of_a_rank_that_has_ended_are_nobodys(start, driving, two_pus):

@@ -19,7 +19,7 @@ from rankwise.tune.output import read_output
 from rankwise.tune.session import Asked
 
 RANKWISE = Path(sys.executable).parent / "rankwise"
-LEFT = "3 threads or interrupts could not be given back what they had"
+LEFT = "could not be given back: 3"
 
 
 @pytest.mark.usefixtures("two_pus")
@@ -30,10 +30,7 @@ def test_how_many_masks_were_given_back_is_counted(start, driving):
     assert driver.move((a.pid, "0", "1"), (b.pid, "1", "0")) == ""
     os.sched_setaffinity(max(masks(b.pid)), {0, 1})
     # WHEN they are given back, THEN that is what is said
-    assert driver.ask("restore") == (
-        "5 threads and 0 interrupts were given back what they had; "
-        "1 threads or interrupts stay as another process has set them since"
-    )
+    assert driver.ask("restore") == ("given back: 5 threads; left as another process has set them since: 1")
     # AND again, there is nothing
     assert driver.ask("restore") == ""
 
@@ -50,7 +47,7 @@ def test_what_cannot_be_given_back_is_counted(driving, tmp_path):
     try:
         subprocess.run(["mount", "-o", "remount,ro,bind", affinity], check=True)
         # WHEN it is to be given back, THEN it is said that it was not
-        assert driver.ask("restore") == "1 threads or interrupts could not be given back what they had"
+        assert driver.ask("restore") == "could not be given back: 1"
     finally:
         subprocess.run(["umount", affinity], check=True)
     # AND once it can be, it is
@@ -72,10 +69,10 @@ def test_the_last_events_of_a_tuner_say_what_became_of_masks():
     # THEN the last events count what was given back, and what was not
     *_, restored, stopped = simulated_nodes.simulate(program, swap).events
     assert (restored["what"], stopped["what"]) == ("restored", "stopped")
-    assert restored["why"] == "2 threads and 0 interrupts were given back what they had"
+    assert restored["why"] == "given back: 2 threads"
     *_, failed, stopped = simulated_nodes.simulate(program, moved).events
     assert (failed["what"], failed["group"], stopped["what"]) == ("failed", "", "stopped")
-    assert failed["why"] == "1 threads or interrupts could not be given back what they had"
+    assert failed["why"] == "could not be given back: 1"
 
 
 def event(what, why=None, group=None):

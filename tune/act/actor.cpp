@@ -98,8 +98,7 @@ std::string Actor::apply(const Change &change, const std::vector<RankSample> &ra
         return why;
     }
     if (auto why = apply_interrupts(change.interrupts); !why.empty()) {
-        moves.undo();
-        return why;
+        return moves.undo(std::move(why));
     }
     // Those of a change before that are still on their way are not wanted there any more.
     pages_ = PageMoves(change.pages, proc_);
@@ -129,6 +128,7 @@ std::optional<Seconds> Actor::go_on() {
         return std::nullopt;
     }
     const Seconds next = pages_.step();
+    touched_.merge(pages_.touched());
     for (std::string &trouble : pages_.troubles()) {
         troubles_.push_back(std::move(trouble));
     }
@@ -151,15 +151,15 @@ std::string Actor::undo() {
         take_back(content_.interrupts, number, entry);
     }
     if (!last_.pages.empty()) {
-        for (auto &pages : last_.pages) {
-            std::swap(pages.from_numa, pages.to_numa);
+        for (const auto &pages : last_.pages) {
             if (const auto home = homes_.find(pages.process);
-                home != homes_.end() && home->second == pages.to_numa) {
+                home != homes_.end() && home->second == pages.from_numa) {
                 homes_.erase(home);
             }
         }
         are_returning_ = true;
-        pages_ = PageMoves(std::exchange(last_.pages, {}), proc_);
+        pages_.turn_back();
+        last_.pages.clear();
     }
     if (restored.failed > 0) {
         return std::to_string(restored.failed) + " threads or interrupts cannot be given back what they had";
@@ -218,8 +218,9 @@ void Actor::forget() {
 void Actor::look(const std::vector<RankSample> &ranks) {
     forget_ended(ranks);
     std::vector<ThreadEntry> changed;
+    settle(ranks, changed);
     for (const auto &rank : ranks) {
-        heed(rank, changed);
+        heed(rank, changed); // behind it: of two entries of a thread the last counts
     }
     if (!changed.empty() && journal_.add(changed, {})) {
         for (const auto &entry : changed) {
@@ -251,6 +252,47 @@ void Actor::forget_ended(const std::vector<RankSample> &ranks) {
     }
 }
 
+/// All threads are known now: of two masks that the last change knew, the one that none has is the tuner's no
+/// more, but whoever takes it himself. Threads that have ended left nothing but what others have from them.
+void Actor::settle(const std::vector<RankSample> &ranks, std::vector<ThreadEntry> &changed) {
+    if (content_.threads.empty()) {
+        return;
+    }
+    std::map<TaskId, std::pair<const RankSample *, std::set<TaskId>>> seen;
+    for (const auto &rank : ranks) {
+        auto &[sample, threads] = seen[rank.process];
+        sample = &rank;
+        for (const auto &thread : rank.threads) {
+            threads.insert(thread.id);
+        }
+    }
+    std::erase_if(content_.threads, [&](const auto &item) {
+        const ThreadEntry &entry = item.second;
+        const auto rank = seen.find(entry.process);
+        if (rank == seen.end() || rank->second.second.empty()) {
+            return false;
+        }
+        const auto &[sample, threads] = rank->second;
+        const auto has = [](const PuSet &mask) {
+            return [&mask](const ThreadSample &thread) { return thread.mask == mask; };
+        };
+        if (!threads.contains(entry.thread) && entry.thread != entry.process) {
+            const auto main = content_.threads.find(entry.process);
+            const bool is_as_main = main != content_.threads.end() && main->second.after == entry.after &&
+                                    main->second.original == entry.original;
+            if (is_as_main || (std::ranges::none_of(sample->threads, has(entry.before)) &&
+                               std::ranges::none_of(sample->threads, has(entry.after)))) {
+                return true;
+            }
+        }
+        if (entry.before != entry.after && std::ranges::none_of(sample->threads, has(entry.before))) {
+            changed.push_back(entry);
+            changed.back().before = entry.after;
+        }
+        return false;
+    });
+}
+
 void Actor::heed(const RankSample &rank, std::vector<ThreadEntry> &changed) {
     std::optional<PuSet> cpuset;
     for (const auto &thread : rank.threads) {
@@ -261,7 +303,8 @@ void Actor::heed(const RankSample &rank, std::vector<ThreadEntry> &changed) {
         auto entry = known->second;
         cpuset = cpuset ? cpuset : cpuset_of(proc_, sys_, rank.process.number);
         if ((entry.after & *cpuset).any()) {
-            if (thread.mask == cut(entry.after, *cpuset)) {
+            // What its runtime has bound it to since is mapped back with the rest.
+            if (thread.mask == cut(entry.after, *cpuset) || is_bound_within(thread.mask, entry)) {
                 continue;
             }
             // somebody else's will

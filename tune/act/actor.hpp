@@ -3,6 +3,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -30,6 +31,9 @@ class Actor {
     /// @brief Move the next batch of pages.
     /// @return the moment of the next one, none if all are moved
     std::optional<Seconds> go_on();
+
+    /// @return processes of which pages were moved since the last call
+    std::set<TaskId> touched() { return std::exchange(touched_, {}); }
 
     /// @brief Pages that could not be moved, a sentence each, since the last call.
     std::vector<std::string> troubles() { return std::exchange(troubles_, {}); }
@@ -59,6 +63,7 @@ class Actor {
     void undo_interrupts(std::vector<InterruptEntry> &done);
     void forget_interrupt(std::int32_t number);
     void forget_ended(const std::vector<RankSample> &ranks);
+    void settle(const std::vector<RankSample> &ranks, std::vector<ThreadEntry> &changed);
     void heed(const RankSample &rank, std::vector<ThreadEntry> &changed);
 
     Guard &guard_;
@@ -69,6 +74,7 @@ class Actor {
     PageMoves pages_;
     bool are_returning_ = false;           ///< they are on the way back of what was taken back
     std::map<TaskId, std::int32_t> homes_; ///< before they were moved, of processes whose masks were as well
+    std::set<TaskId> touched_;
     std::vector<std::string> troubles_;
     struct {
         JournalContent masks; ///< `original` is what was there before it

@@ -23,6 +23,8 @@ constexpr std::size_t first_batch_bytes = std::size_t{256} << 10U;
 // What surely takes no longer; a larger page cannot go in a batch.
 constexpr std::size_t largest_batch_bytes = std::size_t{32} << 20U;
 constexpr int move_own_pages = 1 << 1; // MPOL_MF_MOVE: those that no other process has mapped
+// That a rank's moved pages are remembered in: 32 bytes each.
+constexpr std::size_t most_pieces = 30'000;
 constexpr std::uint64_t most_page_bytes = std::uint64_t{1} << 34U;
 
 Seconds now() {
@@ -115,22 +117,43 @@ std::vector<MemoryRange> ranges_elsewhere(std::string_view maps, std::string_vie
         const auto &[elsewhere, page_bytes] = found->second;
         if (elsewhere > 0 && page_bytes <= largest_batch_bytes &&
             elsewhere >= (end - begin) / page_bytes / sparse) {
-            ranges.push_back({begin, end - begin, page_bytes});
+            ranges.push_back({begin, end - begin, page_bytes, to_numa});
         }
     }
     return ranges;
 }
 
-PageMoves::PageMoves(std::vector<Change::Pages> moves, std::string proc)
-    : moves_(moves.begin(), moves.end()), proc_(std::move(proc)), batch_bytes_(first_batch_bytes) {}
+PageMoves::PageMoves(const std::vector<Change::Pages> &moves, std::string proc)
+    : proc_(std::move(proc)), batch_bytes_(first_batch_bytes) {
+    add(moves);
+}
 
-bool PageMoves::open(const Change::Pages &move) {
-    const int number = move.process.number;
+void PageMoves::add(const std::vector<Change::Pages> &moves) {
+    for (const auto &move : moves) {
+        work_.push_back({move.process, move.to_numa, {}});
+    }
+}
+
+void PageMoves::turn_back() {
+    while (!work_.empty()) {
+        next_process();
+    }
+    for (auto &[process, ranges] : std::exchange(were_on_, {})) {
+        work_.push_back({process, -1, std::move(ranges)});
+    }
+}
+
+bool PageMoves::open(const Work &work) {
+    const int number = work.process.number;
     process_ = Descriptor(static_cast<int>(syscall(SYS_pidfd_open, number, 0)));
     const auto stat = read_task_stat(proc_, number);
-    if (!process_ || !stat || stat->start != move.process.start) {
+    if (!process_ || !stat || stat->start != work.process.start) {
         give_up("ended");
         return false;
+    }
+    if (!work.back.empty()) {
+        ranges_.assign(work.back.begin(), work.back.end());
+        return true;
     }
     const auto path = proc_ + "/" + std::to_string(number);
     Text maps, numa_maps;
@@ -138,41 +161,92 @@ bool PageMoves::open(const Change::Pages &move) {
         give_up("has pages, and where they are cannot be read");
         return false;
     }
-    const auto ranges = ranges_elsewhere(maps.view(), numa_maps.view(), move.to_numa);
+    const auto ranges = ranges_elsewhere(maps.view(), numa_maps.view(), work.to_numa);
     ranges_.assign(ranges.begin(), ranges.end());
     return true;
 }
 
 void PageMoves::give_up(const std::string &why) {
-    troubles_.push_back("process " + std::to_string(moves_.front().process.number) + " " + why);
+    troubles_.push_back("process " + std::to_string(work_.front().process.number) + " " + why);
     next_process();
 }
 
 void PageMoves::next_process() {
-    moves_.pop_front();
+    work_.pop_front();
     process_.reset();
     ranges_.clear();
     batch_bytes_ = first_batch_bytes;
 }
 
-Seconds PageMoves::step() {
-    if (moves_.empty() || (!process_ && !open(moves_.front()))) {
-        return now();
-    }
-    const Change::Pages move = moves_.front();
-    std::vector<void *> pages;
-    std::size_t bytes = 0;
-    while (!ranges_.empty() && (bytes == 0 || bytes + ranges_.front().page_bytes <= batch_bytes_)) {
+/// Of pages of one size.
+PageMoves::Batch PageMoves::next_batch() {
+    Batch batch;
+    while (!ranges_.empty() && (batch.bytes == 0 || (ranges_.front().page_bytes == batch.page_bytes &&
+                                                     batch.bytes + batch.page_bytes <= batch_bytes_))) {
         MemoryRange &range = ranges_.front();
-        pages.push_back(reinterpret_cast<void *>(range.begin)); // NOLINT(performance-no-int-to-ptr)
+        batch.page_bytes = range.page_bytes;
+        batch.pages.push_back(reinterpret_cast<void *>(range.begin)); // NOLINT(performance-no-int-to-ptr)
+        batch.nodes.push_back(range.to_numa);
+        batch.bytes += range.page_bytes;
         range.begin += range.page_bytes;
-        bytes += range.page_bytes;
         range.bytes -= std::min(range.bytes, range.page_bytes);
         if (range.bytes == 0) {
             ranges_.pop_front();
         }
     }
-    if (pages.empty()) {
+    return batch;
+}
+
+/// Pages that are on another node than they are to go to stay in the batch.
+/// @return the nodes that these are on; none, and errno, if that cannot be known
+std::optional<std::vector<int>> PageMoves::keep_those_elsewhere(Batch &batch) const {
+    std::vector<int> on(batch.pages.size(), -ENOENT);
+    if (syscall(SYS_move_pages, work_.front().process.number, batch.pages.size(), batch.pages.data(), nullptr,
+                on.data(), 0) < 0) {
+        return std::nullopt;
+    }
+    std::size_t kept = 0;
+    for (std::size_t at = 0; at < on.size(); ++at) {
+        if (on[at] >= 0 && on[at] != batch.nodes[at]) {
+            batch.pages[kept] = batch.pages[at];
+            batch.nodes[kept] = batch.nodes[at];
+            on[kept++] = on[at];
+        }
+    }
+    batch.pages.resize(kept);
+    batch.nodes.resize(kept);
+    on.resize(kept);
+    return on;
+}
+
+/// @return false if they are in more pieces than can be kept
+bool PageMoves::remember(const TaskId &process, const Batch &batch, const std::vector<int> &on) {
+    if (on.empty()) {
+        return true;
+    }
+    auto &ranges = were_on_[process];
+    for (std::size_t at = 0; at < on.size(); ++at) {
+        const auto begin = reinterpret_cast<std::uint64_t>(batch.pages[at]);
+        if (!ranges.empty() && ranges.back().begin + ranges.back().bytes == begin &&
+            ranges.back().page_bytes == batch.page_bytes && ranges.back().to_numa == on[at]) {
+            ranges.back().bytes += batch.page_bytes;
+        } else if (ranges.size() == most_pieces) {
+            return false;
+        } else {
+            ranges.push_back({begin, batch.page_bytes, batch.page_bytes, on[at]});
+        }
+    }
+    return true;
+}
+
+Seconds PageMoves::step() {
+    if (work_.empty() || (!process_ && !open(work_.front()))) {
+        return now();
+    }
+    const TaskId process = work_.front().process;
+    const bool goes_back = !work_.front().back.empty();
+    Batch batch = next_batch();
+    if (batch.pages.empty()) {
         next_process();
         return now();
     }
@@ -182,21 +256,35 @@ Seconds PageMoves::step() {
         give_up("ended");
         return now();
     }
-    const std::vector<int> nodes(pages.size(), move.to_numa);
-    std::vector<int> status(pages.size(), 0);
     const Seconds began = now();
-    const long moved = syscall(SYS_move_pages, move.process.number, pages.size(), pages.data(), nodes.data(),
-                               status.data(), move_own_pages);
+    const auto on = keep_those_elsewhere(batch);
+    if (on && !goes_back && !remember(process, batch, *on)) {
+        give_up("has pages in too many pieces to move them all");
+        return now();
+    }
+    std::vector<int> status(batch.pages.size(), 0);
+    const long moved = !on ? -1
+                       : batch.pages.empty()
+                           ? 0
+                           : syscall(SYS_move_pages, process.number, batch.pages.size(), batch.pages.data(),
+                                     batch.nodes.data(), status.data(), move_own_pages);
     const int problem = errno;
     const Seconds took = now() - began;
     if (moved < 0 && problem != ENOENT) {
         give_up(std::string("has pages that cannot be moved: ") + std::strerror(problem));
         return now() + took;
     }
+    if (!status.empty()) {
+        touched_.insert(process);
+        if (std::ranges::all_of(status, [](int page) { return page == -ENOMEM; })) {
+            give_up("has pages that find no room where they are to go");
+            return now() + took;
+        }
+    }
     // Half of what would just do: not all pages take the same time.
-    const double rate = static_cast<double>(bytes) / std::max(took, 1e-6);
+    const double rate = static_cast<double>(batch.bytes) / std::max(took, 1e-6);
     batch_bytes_ = std::min({static_cast<std::size_t>(rate * longest_batch_s / 2),
-                             2 * std::max(bytes, first_batch_bytes), largest_batch_bytes});
+                             2 * std::max(batch.bytes, first_batch_bytes), largest_batch_bytes});
     return now() + took;
 }
 

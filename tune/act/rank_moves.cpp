@@ -44,12 +44,12 @@ std::vector<const ThreadEntry *> RankMoves::entries_of(const TaskId &process) co
 }
 
 /// Of a thread that was moved before, or was born to one that was.
-std::optional<PuSet> RankMoves::original_of(const TaskId &process, const TaskId &thread, const PuSet &mask,
-                                            const PuSet &cpuset) const {
+std::optional<PuSet> RankMoves::original_of(const TaskId &thread, const PuSet &mask, const PuSet &cpuset,
+                                            const std::vector<const ThreadEntry *> &siblings) const {
     if (const auto known = content_.threads.find(thread); known != content_.threads.end()) {
         return known->second.original;
     }
-    const auto *const from = inherited_from(mask, cpuset, entries_of(process));
+    const auto *const from = inherited_from(mask, cpuset, siblings);
     return from != nullptr ? std::optional(from->original) : std::nullopt;
 }
 
@@ -63,8 +63,9 @@ const PuSet &RankMoves::allowed(const std::string &group) {
         if (rank.group != group) {
             continue;
         }
+        const auto siblings = entries_of(rank.process);
         for (const auto &thread : rank.threads) {
-            units |= original_of(rank.process, thread.id, thread.mask, PuSet{}.set()).value_or(thread.mask);
+            units |= original_of(thread.id, thread.mask, PuSet{}.set(), siblings).value_or(thread.mask);
         }
     }
     return units;
@@ -99,7 +100,8 @@ std::string RankMoves::check(const RankMove &move, Mover &mover) {
     return why.empty() ? why : mover.name + " " + why;
 }
 
-std::string RankMoves::find_thread(Mover &mover, std::int32_t number) {
+std::string RankMoves::find_thread(Mover &mover, std::int32_t number,
+                                   const std::vector<const ThreadEntry *> &siblings) {
     Text text;
     const auto process = mover.move->process;
     const auto mask = affinity_of(number);
@@ -130,7 +132,7 @@ std::string RankMoves::find_thread(Mover &mover, std::int32_t number) {
     if (std::ranges::any_of(written_, is_from_moved) && !std::ranges::any_of(written_, is_from_unmoved)) {
         return {};
     }
-    const auto original = original_of(process, entry.thread, *mask, mover.cpuset);
+    const auto original = original_of(entry.thread, *mask, mover.cpuset, siblings);
     entry.original = original ? *original : to_give_back(proc_, process.number, number, *mask, mover.cpuset);
     const auto &[from, to] = std::tie(mover.move->from, mover.move->to);
     entry.after = from.count() == to.count() ? exchanged(*mask, from, to) : to;
@@ -146,9 +148,10 @@ std::string RankMoves::find_threads(Mover &mover) {
         !list_threads(mover.task.number(), mover.move->process.number, numbers)) {
         return mover.name + " ended";
     }
+    const auto siblings = entries_of(mover.move->process);
     for (const auto number : numbers) {
         if (!mover.seen.contains(number)) {
-            if (auto why = find_thread(mover, number); !why.empty()) {
+            if (auto why = find_thread(mover, number, siblings); !why.empty()) {
                 return why;
             }
         }
@@ -232,8 +235,7 @@ std::string RankMoves::run() {
     for (int i = 0; i < most_passes && quiet < 2; ++i) {
         bool changed = false;
         if (auto why = pass(changed); !why.empty()) {
-            undo();
-            return why;
+            return undo(std::move(why));
         }
         if (i == 0 && !changed) {
             return "no thread has a mask that would become another one";
@@ -244,13 +246,12 @@ std::string RankMoves::run() {
         }
     }
     if (quiet < 2) {
-        undo();
-        return "threads are born faster than they can be moved";
+        return undo("threads are born faster than they can be moved");
     }
     return {};
 }
 
-void RankMoves::undo() {
+std::string RankMoves::undo(std::string why) {
     std::vector<ThreadEntry> entries;
     JournalContent back;
     for (auto entry : written_) {
@@ -264,8 +265,12 @@ void RankMoves::undo() {
     for (const auto &entry : entries) {
         content_.threads[entry.thread] = entry;
     }
-    restore(back, proc_, sys_);
     written_.clear();
+    if (const auto failed = restore(back, proc_, sys_).failed; failed > 0) {
+        why += "; " + std::to_string(failed) +
+               " threads keep what they were given: they could not be moved back";
+    }
+    return why;
 }
 
 } // namespace rankwise::tune

@@ -27,7 +27,9 @@ class RankMoves {
     std::string run();
 
     /// @brief Take it back.
-    void undo();
+    /// @param[in] why it is not done
+    /// @return this, and what could not be taken back
+    std::string undo(std::string why);
 
     /// @return what was done to each thread
     const std::vector<ThreadEntry> &done() const { return written_; }
@@ -43,13 +45,14 @@ class RankMoves {
     };
     std::string check(const RankMove &move, Mover &mover);
     std::string find_threads(Mover &mover);
-    std::string find_thread(Mover &mover, std::int32_t number);
+    std::string find_thread(Mover &mover, std::int32_t number,
+                            const std::vector<const ThreadEntry *> &siblings);
     std::string set(Mover &mover, const ThreadEntry &entry);
     std::string pass(bool &changed);
     std::vector<const ThreadEntry *> entries_of(const TaskId &process) const;
     const PuSet &allowed(const std::string &group);
-    std::optional<PuSet> original_of(const TaskId &process, const TaskId &thread, const PuSet &mask,
-                                     const PuSet &cpuset) const;
+    std::optional<PuSet> original_of(const TaskId &thread, const PuSet &mask, const PuSet &cpuset,
+                                     const std::vector<const ThreadEntry *> &siblings) const;
 
     const std::vector<RankMove> &moves_;
     const std::vector<RankSample> &ranks_;

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "act/cpuset.hpp"
+#include "act/exchange.hpp"
 #include "proc/pu_list.hpp"
 #include "proc/tasks.hpp"
 #include "proc/text.hpp"
@@ -34,6 +35,7 @@ class ProcessRestore {
                      O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
         for (const auto *const entry : entries_) {
             by_number_[entry->thread.number] = entry;
+            main_ = entry->thread.number == process.number ? entry : main_;
         }
         // The directory belongs to one process, so that who comes after it has none of its threads there.
         const auto stat = read_task_stat(proc_, process_.number);
@@ -58,32 +60,33 @@ class ProcessRestore {
   private:
     bool restore_thread(std::int32_t number) {
         const auto mask = affinity_of(number);
-        const auto *const entry = mask ? entry_of(number) : nullptr;
-        const auto *const from = entry != nullptr ? entry
-                                 : mask           ? inherited_from(*mask, cpuset(), entries_)
-                                                  : nullptr;
+        const auto *const from = mask ? origin_of(number, *mask) : nullptr;
         if (from == nullptr) {
             return false;
         }
+        PuSet original = from->original;
         seen_.insert(number);
-        if (*mask == from->original) {
+        if (*mask == original) {
             return false;
         }
         if (*mask != from->after && *mask != from->before) {
-            if (*mask == cut(from->original, cpuset())) {
+            if (*mask == cut(original, cpuset())) {
                 return false;
             }
             if (!is_ours(*mask, *from, cpuset())) {
-                ++restored_.changed_since;
-                return false;
+                if (!is_bound_within(*mask, *from)) {
+                    ++restored_.changed_since;
+                    return false;
+                }
+                original = exchanged(*mask, from->after, original);
             }
         }
         if (!is_thread_of(task_.number(), number)) {
             return false;
         }
-        int problem = set_affinity(proc_, task_.number(), number, from->original);
+        int problem = set_affinity(proc_, task_.number(), number, original);
         if (problem == EINVAL) {
-            problem = set_affinity(proc_, task_.number(), number, cut(from->original, cpuset()));
+            problem = set_affinity(proc_, task_.number(), number, cut(original, cpuset()));
         }
         restored_.threads += problem == 0 ? 1 : 0;
         if (problem != 0 && problem != ESRCH) {
@@ -91,6 +94,17 @@ class ProcessRestore {
             restored_.left.threads[from->thread] = *from;
         }
         return problem == 0;
+    }
+
+    /// The entry that says what a thread had; null: it made its mask itself.
+    const ThreadEntry *origin_of(std::int32_t number, const PuSet &mask) {
+        if (const auto *const entry = entry_of(number)) {
+            return entry;
+        }
+        if (const auto *const entry = inherited_from(mask, cpuset(), entries_)) {
+            return entry;
+        }
+        return main_ != nullptr && is_bound_within(mask, *main_) ? main_ : nullptr;
     }
 
     const ThreadEntry *entry_of(std::int32_t number) const {
@@ -118,7 +132,8 @@ class ProcessRestore {
     Restored &restored_;
     Descriptor task_;
     std::map<std::int32_t, const ThreadEntry *> by_number_;
-    std::optional<PuSet> cpuset_; ///< most need none
+    const ThreadEntry *main_ = nullptr; ///< of the main thread
+    std::optional<PuSet> cpuset_;       ///< most need none
     std::vector<std::int32_t> numbers_;
     std::set<std::int32_t> seen_;
 };
@@ -157,6 +172,11 @@ void restore_interrupt(const InterruptEntry &entry, const std::string &proc, Res
 }
 
 } // namespace
+
+bool is_bound_within(const PuSet &mask, const ThreadEntry &entry) {
+    return mask != entry.after && (mask & ~entry.after).none() && entry.after != entry.original &&
+           entry.after.count() == entry.original.count();
+}
 
 const ThreadEntry *inherited_from(const PuSet &mask, const PuSet &cpuset,
                                   const std::vector<const ThreadEntry *> &entries) {

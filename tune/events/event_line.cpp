@@ -71,8 +71,8 @@ std::string event_text(const Event &event) {
     }
     text += event.why.empty() ? "" : ": " + event.why;
     for (const auto &move : event.change.moves) {
-        text += ", process " + std::to_string(move.process.number) + " from CPU " +
-                format_pu_list(move.from) + " to " + format_pu_list(move.to);
+        text += ", process " + std::to_string(move.process.number) + " from PU " + format_pu_list(move.from) +
+                " to " + format_pu_list(move.to);
     }
     if (event.estimated_gain) {
         text += ", estimated " + percent(*event.estimated_gain);

@@ -31,7 +31,7 @@ Mean mean_of(std::span<const double> rates) {
     double correlation = squares > 0 ? neighbours / squares : 0;
     correlation = std::clamp(correlation + (1 + 4 * correlation) / count, 0.0, 0.8);
     mean.variance = squares / (count - 1) / count * (1 + correlation) / (1 - correlation);
-    mean.freedom = count - 1;
+    mean.freedom = std::max(count * (1 - correlation) / (1 + correlation) - 1, 1.0);
     return mean;
 }
 

@@ -14,7 +14,7 @@ struct Gain {
 ///
 /// Windows that follow each other are alike: variances are enlarged by (1 + r) / (1 - r), r the correlation
 /// of neighbours (Zwiers & von Storch, 1995), where that is above 0. Of n windows, r comes out too low by
-/// (1 + 4 r) / n (Marriott & Pope, 1954), which is added.
+/// (1 + 4 r) / n (Marriott & Pope, 1954), which is added. They are worth n (1 - r) / (1 + r) that are not.
 ///
 /// @param[in] a rates before
 /// @param[in] b rates with the change

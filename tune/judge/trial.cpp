@@ -23,8 +23,11 @@ constexpr double late = 3;
 constexpr double another_phase = 0.15;
 // ... and standard errors: of a thousand ranks, one exceeds them by chance one time in sixteen.
 constexpr double beyond_noise = 4;
-// Of the rate that a mapping had when it was kept, or that there is without it: the rest may be noise.
+// Of the rate that a mapping had when it was kept: the rest may be noise.
 constexpr double as_fast_as_then = 0.95;
+// A change is bad with which no iteration ends in the time of so many, and in a second.
+constexpr double far_too_long = 20;
+constexpr Seconds least_wait = 1;
 
 double mean(const std::vector<double> &values) {
     double sum = 0;
@@ -243,10 +246,18 @@ void Trial::wait_on(const Sample &sample) {
         return anew(full);
     }
     window_ = std::min(window_ * 1.5, longest_window);
+    const double rate_without = attempt_.expected ? *attempt_.expected : mean(rates_[0]);
+    const bool none_is_silent = silent_between(*held_, sample, attempt_.group, attempt_.silent).empty();
+    if (part_ == Part::with && what_ == RateOf::iterations && none_is_silent &&
+        waits > std::max(least_wait, far_too_long / rate_without)) {
+        if (undo("nothing gets on with it"))
+            end(Outcome::undone, Event::undone, "nothing gets on with it");
+        return;
+    }
     if (waits < longest_iteration)
         return;
     // Whoever proposes next leaves them out.
-    if (!silent_between(*held_, sample, attempt_.group, attempt_.silent).empty())
+    if (!none_is_silent)
         return abandon("a rank makes no MPI calls any more, and the others do");
     if (what_ == RateOf::iterations && rates_[0].empty() && !attempt_.rate_of) {
         what_ = RateOf::calls;
@@ -307,10 +318,9 @@ Seconds Trial::next_part() {
 
 Seconds Trial::confirm() {
     // What is done faster or slower than then, with any mapping, says nothing of this one.
-    const double least = as_fast_as_then * attempt_.without.value_or(0);
     const bool as_then = rate() >= as_fast_as_then * *attempt_.expected;
     const bool faster = attempt_.without && rate() > *attempt_.without;
-    if (rate() >= least && (as_then || faster)) {
+    if (attempt_.without ? faster : as_then) {
         if (const std::string who = others(); !who.empty())
             return undo(who.c_str()) ? end(Outcome::nothing_learned, Event::undone, who) : due_;
         return end(Outcome::kept, Event::kept,

@@ -39,6 +39,9 @@ class Trial {
         failed           ///< the system did not carry it out, or not back
     };
 
+    /// Of an attempt that is kept: carried out, taken back, and carried out again.
+    static constexpr double most_changes = 3;
+
     Trial(Attempt attempt, const Policy &policy, System &system, std::function<void(Event)> log);
 
     /// @brief Do what is due. @return the moment of the next call

@@ -176,10 +176,12 @@ void Observer::read_pages_by_numa(Rank &rank, bool is_due) {
     }
 }
 
-void Observer::look_at_pages() {
-    for (auto &[id, rank] : ranks_) {
-        rank.pages_due = Seldom(between_numa_maps);
-        rank.pages_by_numa.clear();
+void Observer::look_at_pages(const std::set<TaskId> &processes) {
+    for (const auto &process : processes) {
+        if (const auto rank = ranks_.find(process); rank != ranks_.end()) {
+            rank->second.pages_due = Seldom(between_numa_maps);
+            rank->second.pages_by_numa.clear();
+        }
     }
 }
 

@@ -42,8 +42,9 @@ class Observer {
     /// seconds, at new processes, and in a rank when it is found.
     void look_for_movers();
 
-    /// @brief Pages were moved: where they are is read at the next sample, however seldom else.
-    void look_at_pages();
+    /// @brief Pages of these processes were moved: where they are is read at the next sample, however seldom
+    /// else.
+    void look_at_pages(const std::set<TaskId> &processes);
 
     /// @return where the pages of a rank are, read anew if that was not done some seconds ago
     std::vector<std::uint64_t> pages_by_numa(const TaskId &process);

@@ -106,7 +106,7 @@ void QueueReader::look_at(const std::string &interface, Text &text) {
         if (allowed.empty()) {
             continue;
         }
-        std::string name = "interrupt " + std::to_string(number) + " on CPU ";
+        std::string name = "interrupt " + std::to_string(number) + " on PU ";
         name += effective.empty() ? allowed : effective;
         if (!effective.empty() && effective != allowed) {
             name += " of " + allowed;
@@ -130,7 +130,7 @@ void QueueReader::look_at(const std::string &interface, Text &text) {
     std::string steering;
     for (const auto &[units, names] : queues) {
         steering.append(steering.empty() ? "" : "; ").append(joined(names));
-        steering.append(" handed on to CPU ").append(units).append(" (RPS)");
+        steering.append(" handed on to PU ").append(units).append(" (RPS)");
     }
     if (interrupts.empty() && steering.empty()) {
         return;

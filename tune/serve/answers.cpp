@@ -125,6 +125,10 @@ std::string status_json(const Status &status, Seconds now) {
     return text + "]}\n";
 }
 
+std::string stopped_json(std::size_t left, const std::string &said) {
+    return "{\"left\": " + std::to_string(left) + ", \"said\": " + json_quoted(said) + "}\n";
+}
+
 std::string metrics_text(const Status &status, Seconds now) {
     Metrics metrics;
     for (std::size_t what = 0; what < event_names.size(); ++what)

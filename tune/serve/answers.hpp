@@ -10,6 +10,9 @@ namespace rankwise::tune {
 /// @brief JSON, one line: `Status` of python/rankwise/tune/document.py.
 std::string status_json(const Status &status, Seconds now);
 
+/// @brief JSON, one line: `Stopped` of python/rankwise/tune/document.py.
+std::string stopped_json(std::size_t left, const std::string &said);
+
 /// @brief Prometheus' text format, version 0.0.4.
 std::string metrics_text(const Status &status, Seconds now);
 

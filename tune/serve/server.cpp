@@ -219,8 +219,8 @@ void Server::answer(int file, Client &client) {
     else if (line == "metrics")
         client.answer = metrics_text(status_, now());
     else if (line == "stop") {
-        client.answer = "{\"stopping\": true}\n";
-        stop_ = true;
+        client.asked_to_stop = stop_ = true;
+        return;
     } else if (is_http(line)) {
         if (line.starts_with("GET /metrics "))
             client.answer = http("200 OK", metrics_text(status_, now()));
@@ -235,6 +235,14 @@ void Server::answer(int file, Client &client) {
     event.data.fd = file;
     if (!write(file, client) || epoll_ctl(poll_, EPOLL_CTL_MOD, file, &event) != 0)
         leave(file);
+}
+
+void Server::end(std::size_t left, const std::string &said) {
+    for (auto &[file, client] : clients_)
+        if (client.asked_to_stop) {
+            client.answer = stopped_json(left, said);
+            write(file, client);
+        }
 }
 
 /// @return whether there is more to write

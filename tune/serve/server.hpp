@@ -12,8 +12,9 @@ namespace rankwise::tune {
 
 /// @brief Answers on a socket of its user (AF_UNIX, mode 0600): one line asked, one answer, and it is closed.
 ///
-/// `status` (JSON), `metrics` (Prometheus' text format), `stop`; `GET /metrics HTTP/1.x` as well. Only this
-/// user and root are answered. Nothing here blocks: who is slow or asks too much is left alone.
+/// `status` (JSON), `metrics` (Prometheus' text format), `GET /metrics HTTP/1.x` as well; and `stop`, which
+/// is answered at the end. Only this user and root are answered. Nothing here blocks: who is slow or asks too
+/// much is left alone.
 class Server {
   public:
     /// @param[in] path the socket; one that is left of a tuner that has ended is replaced. Empty: no server
@@ -30,6 +31,11 @@ class Server {
     /// @return true once `stop` was asked for
     bool handle();
 
+    /// @brief Answer those who asked to stop.
+    /// @param[in] left threads and interrupts that could not be given back
+    /// @param[in] said what became of all, a sentence; may be empty
+    void end(std::size_t left, const std::string &said);
+
     /// @brief Count an event. @param[in] line the event as JSON; empty: it is not among the recent ones
     void add(const Event &event, std::string line = {}) { status_.add(event, std::move(line)); }
 
@@ -44,6 +50,7 @@ class Server {
         Seconds until = 0;
         std::string asked, answer;
         std::size_t written = 0;
+        bool asked_to_stop = false;
     };
 
     void listen();

@@ -60,7 +60,7 @@ def status(args: argparse.Namespace) -> int:
 
 
 def stop(args: argparse.Namespace) -> int:
-    """End a tuner; it has put masks back when this returns."""
+    """End a tuner; it has put masks back when this returns. 1 if it could not do so everywhere."""
     from rankwise.cli.terminal import Terminal
     from rankwise.tune import control
 
@@ -70,8 +70,14 @@ def stop(args: argparse.Namespace) -> int:
             f"{len(found)} tuners run on this node: {', '.join(f'`{path}`' for path in found)}",
             f"say which one: `rankwise tune stop --socket {quote(str(found[0]))}`",
         )
-    control.stop(found[0])
-    Terminal(args).note(f"the tuner at `{found[0]}` has ended")
+    stopped = control.stop(found[0])
+    if stopped.left:
+        raise RankwiseError(
+            f"the tuner at `{found[0]}` has ended, but not all is as it was ({stopped.said})",
+            "start a tuner again, as the same user: it tries to give back what is left",
+        )
+    said = f" ({stopped.said})" if stopped.said else ""
+    Terminal(args).note(f"the tuner at `{found[0]}` has ended{said}")
     return 0
 
 

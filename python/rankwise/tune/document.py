@@ -92,6 +92,18 @@ class Status(msgspec.Struct, frozen=True):
     recent: list[Event] = []
 
 
+class Stopped(msgspec.Struct, frozen=True):
+    """What a tuner says when it has been asked to stop and has given back what it changed.
+
+    Attributes:
+        left: Threads and interrupts that it could not give back.
+        said: What became of all, as a sentence; empty if it had changed nothing.
+    """
+
+    left: int
+    said: str
+
+
 class Tuner(msgspec.Struct, frozen=True):
     """One tuner: what it is, `None` if it has ended, and its decisions.
 

@@ -197,21 +197,21 @@ def test_stop_returns_when_the_tuner_has_ended(tmp_path, monkeypatch):
             connection, _ = listening.accept()
             with connection:
                 assert connection.recv(16) == b"stop\n"
-                connection.sendall(b'{"stopping": true}\n')
-            time.sleep(0.5)
+                time.sleep(0.5)
+                connection.sendall(b'{"left": 1, "said": "could not be given back: 1"}\n')
             ended.set()
             path.unlink()
 
         tuner = threading.Thread(target=end)
         tuner.start()
         # WHEN it is asked to end, THEN it has when that is answered
-        control.stop(path)
+        assert control.stop(path).left == 1
         assert ended.is_set()
         tuner.join()
         # WHEN one says that it ends, and does not
         path.touch()
         monkeypatch.setattr(control, "_END_S", 0.1)
-        monkeypatch.setattr(control, "ask", lambda *_: b"{}")
+        monkeypatch.setattr(control, "ask", lambda *_: b'{"left": 0, "said": ""}')
         monkeypatch.setattr(control, "answers", lambda *_: True)
         # THEN that is said
         with pytest.raises(RankwiseError, match="masks may still be as it set them"):

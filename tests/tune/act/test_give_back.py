@@ -88,6 +88,34 @@ def test_what_somebody_else_changed_is_not_given_back(start, driving):
     assert masks(a.pid)[thread] == {1}
 
 
+def test_a_mask_that_was_once_tried_is_its_owners_afterwards(start, driving):
+    # GIVEN a rank that was bound to a unit on trial, and given back what it had
+    a = start(2, pus={0, 1})
+    driver = driving(a)
+    assert driver.move((a.pid, "0-1", "0")) == ""
+    assert driver.ask("undo") == ""
+    driver.sample()
+    # WHEN a thread binds itself to this unit
+    thread = max(masks(a.pid))
+    os.sched_setaffinity(thread, {0})
+    # THEN it has it when the tuner has ended
+    driver.end()
+    assert masks(a.pid)[thread] == {0}
+    assert masks(a.pid)[a.pid] == {0, 1}
+
+
+def test_what_a_runtime_binds_within_new_units_is_within_the_old_ones_at_the_end(driving):
+    # GIVEN threads of a rank that has 4-7 instead of 0-3
+    driver = driving()
+    # WHEN its runtime has bound them THEN each gets the unit that it would have had
+    assert [driver.ask(f"bound {mask} 4-7 0-3") for mask in ("4", "6-7", "5,7")] == ["0", "2-3", "1,3"]
+    # AND what it was given itself, what lies outside, and units of a rank that was given fewer are left
+    assert driver.ask("bound 4-7 4-7 0-3") == "no"
+    assert driver.ask("bound 3-4 4-7 0-3") == "no"
+    assert driver.ask("bound 4 4-5 0-3") == "no"
+    assert driver.ask("bound 4 4-7 4-7") == "no"
+
+
 @pytest.mark.parametrize(("units", "original"), [("0-1", ALL_UNITS), ("0-2", "0-1")])
 def test_who_had_all_of_its_cpuset_is_to_get_all_units(start, driving, originals, online, units, original):
     # GIVEN a rank on two units, which are all there are, or not

@@ -291,7 +291,7 @@ def test_interrupts_that_cannot_be_given_back_are_tried_again_by_each_start(driv
         file.unlink()
         file.symlink_to(stuck)
     following = driving(state=state, lines=[f"proc {proc}", "irq 1"])
-    assert "2 threads or interrupts could not be given back" in following.ask("notes")
+    assert "could not be given back: 2" in following.ask("notes")
     kill_both(following)
     # WHEN they can be written again
     for file in files.values():

@@ -94,6 +94,40 @@ def test_a_rank_is_not_left_where_its_partner_is_put_back(simulator):
     assert outcome.violations == []
 
 
+def test_a_runtime_that_binds_a_rank_within_its_new_units_is_not_given_way_to(simulator):
+    # GIVEN two ranks of two units each that have changed places
+    exchanged = (
+        QUAD + "job a masks 0-1/2-3 compute 0.01,0.004\nat 0 irq 0 0.4\nat 0 irq 1 0.4\n"
+        "at 1 start a\nat 30 mask a 0 {}\nuntil 60\n"
+    )
+    # WHEN the runtime of one binds it to one of these THEN its partner stays where it is
+    outcome = simulate(simulator, exchanged.format("3"))
+    assert outcome.of("kept")
+    assert said(outcome, "what was learned is forgotten")
+    assert outcome.jobs["a"]["masks"] == ["3", "0,1"]
+    assert said(outcome, "had before they were moved") == []
+    # WHEN it is bound elsewhere THEN the partner goes back
+    assert said(simulate(simulator, exchanged.format("0")), "had before they were moved")
+    assert outcome.violations == []
+
+
+def test_what_cannot_be_given_back_at_first_is_later(simulator):
+    # GIVEN masks that cannot be given back for a while, as soon as a change is tried
+    tried = simulate(simulator, SWAPPED + "until 20\n").of("applied")[0]["at_s"]
+    script = f"at {tried + 0.1} stuck\nat {tried + 9} loose\nuntil 60\n"
+    outcome = simulate(simulator, SWAPPED + script)
+    # THEN that is said, and nothing else is done until it is taken back
+    (failed,) = said(outcome, "it is tried again")
+    (back,) = said(outcome, "what was left of a change is taken back")
+    assert (failed["what"], back["what"]) == ("failed", "undone")
+    assert tried + 9 <= back["at_s"] < tried + 15
+    between = [each for each in outcome.of("applied") if failed["at_s"] < each["at_s"] < back["at_s"]]
+    assert between == []
+    # THEN it is tried again, and kept
+    assert outcome.of("kept")
+    assert outcome.violations == []
+
+
 def test_a_cpuset_that_changes_is_nobodys_will(simulator):
     # GIVEN two ranks that have changed places
     # WHEN their cpuset loses the unit of one of them

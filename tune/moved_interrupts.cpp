@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "moved_interrupts.hpp"
+
+namespace rankwise::tune {
+
+void MovedInterrupts::learn(const Trial &trial, Seconds now, Seconds pause) {
+    for (const Change::Interrupt &interrupt : trial.attempt().change.interrupts)
+        if (trial.outcome() == Trial::Outcome::kept)
+            lines_[interrupt.number] = {interrupt.to, trial.attempt().group};
+        else if (trial.outcome() == Trial::Outcome::failed)
+            fixed_[interrupt.number] = now + pause;
+}
+
+std::set<std::int32_t> MovedInterrupts::fixed(Seconds now) {
+    std::erase_if(fixed_, [&](const auto &each) { return each.second <= now; });
+    std::set<std::int32_t> numbers;
+    for (const auto &[number, until] : fixed_)
+        numbers.insert(number);
+    return numbers;
+}
+
+void MovedInterrupts::correct(Change &change) const {
+    for (Change::Interrupt &interrupt : change.interrupts)
+        if (const auto line = lines_.find(interrupt.number); line != lines_.end())
+            interrupt.from = line->second.at;
+}
+
+void MovedInterrupts::give_back(System &system, const EventLog &log,
+                                const std::function<bool(const std::string &)> &is_there, Seconds pause) {
+    const std::set<std::int32_t> left = fixed(system.now());
+    std::erase_if(lines_, [&](const auto &each) {
+        const auto &[number, line] = each;
+        if (is_there(line.group) || left.contains(number))
+            return false;
+        Change back;
+        back.interrupts.push_back({number, line.at, {}});
+        const std::string why = system.apply(back);
+        if (!why.empty()) {
+            log.add(Event::failed, line.group, why);
+            fixed_[number] = system.now() + pause;
+            return false;
+        }
+        log.add(Event::restored, line.group,
+                "interrupt " + std::to_string(number) +
+                    " is where it was: the ranks are gone that it was moved for");
+        return true;
+    });
+}
+
+} // namespace rankwise::tune
