@@ -53,8 +53,8 @@ struct Masks {
 struct ChangedMasks {
     std::vector<std::int32_t> ranks; ///< world ranks
     bool by_somebody = false;        ///< not all of them because a cpuset changed or cores went or came, or a
-                              ///< runtime bound a rank within what it was given
-    PuSet units; ///< that the group's ranks have now
+                                     ///< runtime bound a rank within what it was given
+    PuSet units;                     ///< that the group's ranks have now
 };
 
 /// @brief Ranks that may change places, and what was learned of them.

@@ -237,12 +237,12 @@ def test_samples_come_as_asked_for(mpi, use):
 
 
 @one_mpi
-def test_what_a_rank_loses_between_two_clocks_changes_no_rate(mpi, use, tmp_path):
+def test_what_a_rank_loses_between_two_clocks_changes_no_rate(mpi, use, environment_for, tmp_path):
     # GIVEN a rank that often loses its core between reading the ticks and reading a clock
     late_clock = tmp_path / "late_clock.so"
     subprocess.run(["cc", "-shared", "-fPIC", PROGRAMS / "late_clock.c", "-o", late_clock], check=True)
     # WHEN it is recorded
-    lost = {"LD_PRELOAD": str(late_clock)}
+    lost = {"LD_PRELOAD": f"{environment_for(tmp_path)['LD_PRELOAD']}:{late_clock}"}
     _, recording = use(mpi, 1, "calls", "200", RANKWISE_COUNTERS="none", RANKWISE_SAMPLES="50", **lost)
     # THEN its samples are as far apart as was asked for
     gaps = recording.table("rank_samples")["time_s"].diff().drop_nulls()

@@ -11,6 +11,8 @@ import mpis
 import tune_driver
 from waiting import until
 
+from rankwise.child import ending_with_us
+
 PROGRAM = mpis.TOP / "bench" / "tune" / "imbalance.c"
 # Units of some 10 us: an iteration takes 20 ms on a whole core, and a fifth of that core is left.
 BUSY, IDLE, GUESTS = 2000, 100, 4
@@ -64,7 +66,11 @@ class Misplaced:
         """Have others use core 0, too: each of as many sessions gets as much of it as rank 0."""
         for _ in range(GUESTS):
             line = [*FIRST, "taskset", "-c", "0", "sh", "-c", "while :; do :; done"]
-            self._guests.append(subprocess.Popen(line, stderr=subprocess.DEVNULL, start_new_session=True))
+            self._guests.append(
+                subprocess.Popen(
+                    line, stderr=subprocess.DEVNULL, start_new_session=True, preexec_fn=ending_with_us()
+                )
+            )
         assert until(lambda: all(os.sched_getaffinity(guest.pid) == {0} for guest in self._guests))
 
     def masks(self) -> list[set[frozenset[int]]]:
