@@ -166,14 +166,15 @@ def test_another_user_gets_no_answer(serving, tmp_path):
     serving.path.chmod(0o666)
     # WHEN another user asks it to stop
     script = (
-        "import socket; s = socket.socket(socket.AF_UNIX); "
-        f"s.connect({str(serving.path)!r}); s.sendall(b'stop\\n'); print(s.recv(100))"
+        f"import socket\ns = socket.socket(socket.AF_UNIX)\ns.connect({str(serving.path)!r})\n"
+        "try:\n    s.sendall(b'stop\\n')\n    print(s.recv(100))\n"
+        "except (BrokenPipeError, ConnectionResetError):\n    print(b'')\n"
     )
     done = subprocess.run(
         ["/usr/bin/env", "python3", "-c", script], user=65534, group=65534, capture_output=True, text=True
     )
-    # THEN the connection was closed without a word, and it goes on
-    assert done.stdout == "b''\n"
+    # THEN the connection was closed without a word, before or after it asked, and it goes on
+    assert done.stdout == "b''\n", done.stderr
     assert control.status_of(serving.path).ranks == 3
 
 
