@@ -285,7 +285,9 @@ void Actor::settle(const std::vector<RankSample> &ranks, std::vector<ThreadEntry
                 return true;
             }
         }
-        if (entry.before != entry.after && std::ranges::none_of(sample->threads, has(entry.before))) {
+        // What was applied last may be undone, without another record: then its masks before are the tuner's.
+        if (entry.before != entry.after && !last_.masks.threads.contains(item.first) &&
+            std::ranges::none_of(sample->threads, has(entry.before))) {
             changed.push_back(entry);
             changed.back().before = entry.after;
         }

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from tune_driver import masks
+from waiting import until
 
 pytestmark = pytest.mark.usefixtures("two_pus")
 
@@ -102,6 +103,22 @@ def test_a_mask_that_was_once_tried_is_its_owners_afterwards(start, driving):
     driver.end()
     assert masks(a.pid)[thread] == {0}
     assert masks(a.pid)[a.pid] == {0, 1}
+
+
+def test_a_tuner_that_is_killed_behind_an_undo_has_its_first_masks_given_back(start, driving):
+    # GIVEN a rank with a change that was kept, another one on trial, and a look at all threads meanwhile
+    a = start(2, pus={0, 1})
+    driver = driving(a)
+    assert driver.move((a.pid, "0-1", "0")) == ""
+    driver.sample()
+    assert driver.move((a.pid, "0", "1")) == ""
+    driver.sample()
+    # WHEN the trial is undone, and the tuner killed before it looks again
+    assert driver.ask("undo") == ""
+    assert only({0}, a)
+    driver.kill()
+    # THEN its guard gives back what was there before the first change
+    assert until(lambda: only({0, 1}, a))
 
 
 def test_what_a_runtime_binds_within_new_units_is_within_the_old_ones_at_the_end(driving):
