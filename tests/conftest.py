@@ -10,9 +10,9 @@ import pytest
 from hypothesis import HealthCheck, settings
 from skips import pytest_make_collect_report, pytest_runtest_makereport  # noqa: F401
 
-# `make test` gives the same answer on the same tree, however busy the machine is; `make test-all` draws anew.
+# `make test` gives the same answer on the same tree, however busy the machine is; `make test-all` draws anew, and more.
 _PATIENT = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
-settings.register_profile("repeatable", derandomize=True, **_PATIENT)
+settings.register_profile("repeatable", derandomize=True, max_examples=40, **_PATIENT)
 settings.register_profile("anew", **_PATIENT)
 settings.load_profile("anew")
 
@@ -31,8 +31,8 @@ STARTING_PROCESSES = (
 # Rooms whose tests measure, or bring up nodes. Those of `make test` assert nothing that others on the machine change;
 # the slow ones measure for longer, and nothing runs beside them.
 MEASURING = ("lab", "measure")
-# Libraries with which `make test` runs every test; one test of three has one of the others, not the same for all.
-ALWAYS = ("mpich-5.0.2", "openmpi-5.0.11")
+# `make test` runs every test with one of these libraries, in turn, and one test of three with one of the others, too.
+IN_TURN = ("mpich-5.0.2", "openmpi-5.0.11")
 
 _SIGNAL_MASK = signal.pthread_sigmask(signal.SIG_BLOCK, ())
 
@@ -59,24 +59,33 @@ def takes_its_mpi(item) -> bool:
 
 
 def leave_libraries_to_test_all(items) -> None:
-    """Mark as slow all but two libraries and, for one test of three, one of the others.
+    """Mark as slow all but one of two libraries, by turns, and for one test of three one of the others, too.
 
-    Tests for some libraries name those of them that are not slow, or all are not.
+    Tests for some libraries name those of them that are not slow, or all are not. What has the marker `matrix` keeps
+    the two.
     """
-    others: dict[tuple, list] = {}
+    libraries: dict[tuple, list] = {}
     for item in items:
         mpi = item.callspec.params.get("mpi") if hasattr(item, "callspec") else None
         quick = next((marker.kwargs["quick"] for marker in item.iter_markers("only_mpis")), ())
         if quick and isinstance(mpi, mpis.Mpi) and mpi.name not in quick:
             item.add_marker(pytest.mark.slow)
-        if isinstance(mpi, mpis.Mpi) and mpi.name not in ALWAYS and not item.get_closest_marker("slow"):
-            other = {name: value for name, value in item.callspec.indices.items() if name != "mpi"}
-            others.setdefault((item.path, item.originalname, *sorted(other.items())), []).append(item)
-    for (path, name, *_), alike in others.items():
-        if not any(marker.name in ("matrix", "only_mpis") for marker in alike[0].iter_markers()):
-            kept = crc32(f"{path.name} {name}".encode()) % (3 * len(alike))
-            for item in alike[:kept] + alike[kept + 1 :]:
-                item.add_marker(pytest.mark.slow)
+        if isinstance(mpi, mpis.Mpi) and not item.get_closest_marker("slow"):
+            libraries.setdefault((item.path, item.name.replace(mpi.name, "", 1)), []).append(item)
+    for (path, case), alike in libraries.items():
+        if any(marker.name in ("matrix", "only_mpis") for marker in alike[0].iter_markers()):
+            continue
+        two = [item for item in alike if item.callspec.params["mpi"].name in IN_TURN]
+        others = [item for item in alike if item not in two]
+        drawn = crc32(f"{path.name} {case}".encode())
+        leave_all_but(two, drawn % max(len(two), 1))
+        leave_all_but(others, drawn // 2 % (3 * max(len(others), 1)))
+
+
+def leave_all_but(items, kept: int) -> None:
+    """Mark as slow all but one of the items, or all if there is no such one."""
+    for item in items[:kept] + items[kept + 1 :]:
+        item.add_marker(pytest.mark.slow)
 
 
 def pytest_collection_modifyitems(config, items):
