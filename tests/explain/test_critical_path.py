@@ -2,12 +2,12 @@
 """What the makespan went into, and what ranks waited for. Times in nanoseconds."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from machine_reference import Link, Place
 from reference import Op
 from replaying import model, schedule_of
-from schedules import schedules
+from schedules import examples, schedules
 
 from rankwise import _core
 from rankwise.errors import RankwiseError
@@ -181,7 +181,7 @@ def buffered_links(draw, network=False):
 
 
 @pytest.mark.parametrize("between", [links, buffered_links])
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(st.data())
 def test_on_random_schedules_the_path_has_no_gaps_and_waiting_is_all_explained(between, data):
     buffered = between is buffered_links

@@ -3,13 +3,13 @@
 
 import pytest
 from buffers_reference import BuffersReference
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from machine_reference import Link, MachineReference, Place
 from paths_reference import PathsReference, Switched
 from reference import Op, Parameters, Reference, Stuck
 from replaying import on_machine, picoseconds, plain, switches
-from schedules import parameters, schedules
+from schedules import examples, parameters, schedules
 
 from rankwise.errors import RankwiseError
 from rankwise.machine.network import Dragonfly, FatTree, Torus
@@ -25,19 +25,19 @@ def agree(reference, replay):
         assert replay() == times
 
 
-@settings(max_examples=250, deadline=None)
+@examples(250)
 @given(schedules(), parameters())
 def test_plain_loggops_is_equal_on_random_schedules(ranks, p):
     agree(Reference(ranks, p).run, lambda: plain(ranks, p))
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(schedules(lanes=True), parameters())
 def test_plain_loggops_is_equal_with_several_processors_and_interfaces(ranks, p):
     agree(Reference(ranks, p).run, lambda: plain(ranks, p))
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(schedules(wildcards=True), parameters())
 def test_plain_loggops_is_equal_with_wildcards(ranks, p):
     agree(Reference(ranks, p).run, lambda: plain(ranks, p))
@@ -88,7 +88,7 @@ def places(draw, ranks):
     )
 
 
-@settings(max_examples=250, deadline=None)
+@examples(250)
 @given(schedules(), st.data())
 def test_the_machine_model_is_equal_on_random_schedules(ranks, data):
     place = data.draw(places(ranks))
@@ -104,7 +104,7 @@ SHAPES = [
 ]
 
 
-@settings(max_examples=250, deadline=None)
+@examples(250)
 @given(schedules(), st.data())
 def test_switch_ports_are_equal_on_random_schedules(ranks, data):
     place, shape = data.draw(places(ranks)), data.draw(st.sampled_from(SHAPES))
@@ -131,7 +131,7 @@ def buffered_links(draw, network=False):
     return link
 
 
-@settings(max_examples=250, deadline=None)
+@examples(250)
 @given(schedules(), st.data())
 def test_full_buffers_are_equal_on_random_schedules(ranks, data):
     place = data.draw(places(ranks))

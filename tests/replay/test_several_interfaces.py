@@ -2,14 +2,14 @@
 """Nodes with several interfaces: which one a message passes, in closed form and against the slow reference (M15)."""
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from interfaces_reference import NO_SWITCHES, InterfacesReference, Several
 from machine_reference import Link, Place
 from paths_reference import Switched
 from reference import Op
 from replaying import picoseconds, schedule_of, switches, with_several
-from schedules import schedules
+from schedules import examples, schedules
 from test_against_reference import SHAPES, agree, places, small
 
 L, SIZE = 3000, 1000
@@ -135,7 +135,7 @@ def several_interfaces(draw, ranks):
     return Several(number, of_rank, is_far, draw(st.sampled_from([0, 5, 300])), striped_from, over)
 
 
-@settings(max_examples=250, deadline=None)
+@examples(250)
 @given(schedules(), st.data())
 def test_several_interfaces_are_equal_on_random_schedules(ranks, data):
     where, several = data.draw(places(ranks)), data.draw(several_interfaces(ranks))
@@ -145,7 +145,7 @@ def test_several_interfaces_are_equal_on_random_schedules(ranks, data):
     )
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(schedules(), st.data())
 def test_several_interfaces_behind_switches_are_equal_on_random_schedules(ranks, data):
     where, several = data.draw(places(ranks)), data.draw(several_interfaces(ranks))
@@ -161,7 +161,7 @@ def test_several_interfaces_behind_switches_are_equal_on_random_schedules(ranks,
     )
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(schedules(), st.data())
 def test_one_interface_that_is_named_is_as_one_that_is_not(ranks, data):
     where = data.draw(places(ranks))

@@ -3,10 +3,18 @@
 
 from __future__ import annotations
 
+from hypothesis import settings
 from hypothesis import strategies as st
 from reference import ANY, Op, Parameters
 
 SIZES = st.sampled_from([0, 1, 2, 7, 8, 9, 100, 1000])
+
+ANEW = settings.get_profile("anew").max_examples
+
+
+def examples(count: int) -> settings:
+    """Settings for a test that draws this many in `make test-all`, and a part of them in `make test`."""
+    return settings(max_examples=max(1, count * settings().max_examples // ANEW), deadline=None)
 
 
 @st.composite
