@@ -59,7 +59,10 @@ def test_a_singleton_killed_by_a_signal_kills_us_likewise(mpi, compiled, tmp_pat
 
 
 # mpi4py's wheel loads libmpi.so.12 or libmpi.so.40 only.
-@mpis.only(lambda mpi: mpi.flavour != "standard_abi" and mpi.name != "debian-mpich")
+@mpis.only(
+    lambda mpi: mpi.flavour != "standard_abi" and mpi.name != "debian-mpich",
+    quick=("mpich-5.0.2", "openmpi-4.1.8"),
+)
 def test_a_python_program_is_recorded(mpi, tmp_path):
     # GIVEN a program that loads MPI long after it has started
     program = "from mpi4py import MPI; MPI.COMM_WORLD.barrier(); MPI.COMM_WORLD.barrier()"

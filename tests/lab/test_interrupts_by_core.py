@@ -14,7 +14,7 @@ from rankwise.report.build import build
 pytestmark = [
     pytest.mark.root,
     pytest.mark.mpi,
-    mpis.only(mpis.runs_in_a_lab, quick=("mpich-5.0.2", "openmpi-5.0.11")),
+    mpis.only(mpis.runs_in_a_lab, quick=("mpich-5.0.2",)),
     pytest.mark.skipif(
         len(os.sched_getaffinity(0)) < 2, reason="one PU: no core is beside the interrupt core"
     ),

@@ -89,6 +89,7 @@ def test_ranks_are_where_the_placement_says_and_the_interfaces_count_what_they_s
     assert sum(between) == sent
 
 
+@mpis.only(mpis.runs_in_a_lab, quick=("mpich-5.0.2", "openmpi-5.0.11"))
 def test_ranks_that_no_order_of_hosts_brings_to_their_nodes_are_renumbered(lab, mpi, compiled, tmp_path):
     # GIVEN eight ranks on two pairs of nodes, each pair in turn
     path, output = tmp_path / "by_hand.placement.json", tmp_path / "sent.rw"
@@ -121,6 +122,7 @@ def test_a_placement_for_another_kind_of_node_is_refused_before_anything_is_made
     assert not (tmp_path / "app.rw").exists()
 
 
+@mpis.only(mpis.runs_in_a_lab, quick=("mpich-5.0.2",))
 def test_ranks_that_wait_leave_their_core_to_others(lab, mpi, compiled):
     # GIVEN 16 ranks on the host's few cores that do nothing but communicate
     program = compiled(mpi, "cross_nodes.c")

@@ -18,7 +18,7 @@ from rankwise.lab.launch import library_environment
 pytestmark = [
     pytest.mark.root,
     pytest.mark.mpi,
-    mpis.only(mpis.runs_in_a_lab, quick=("mpich-5.0.2", "openmpi-5.0.11")),
+    mpis.only(mpis.runs_in_a_lab, quick=("mpich-5.0.2",)),
 ]
 
 RANKWISE = Path(sys.executable).parent / "rankwise"
@@ -78,7 +78,8 @@ def left_over(lab, host):
     return left
 
 
-@pytest.mark.parametrize("ranks", [1, 2])
+@mpis.only(mpis.runs_in_a_lab, quick=("mpich-5.0.2", "openmpi-5.0.11"))
+@pytest.mark.parametrize("ranks", [pytest.param(1, marks=pytest.mark.slow), 2])
 def test_each_node_has_a_tuner_of_its_ranks(tune, lab, mpi, compiled, tmp_path, ranks):
     program = compiled(mpi, "uneven.c")
     # WHEN a job on two other hosts is tuned
@@ -101,6 +102,7 @@ def test_each_node_has_a_tuner_of_its_ranks(tune, lab, mpi, compiled, tmp_path, 
     assert [each["host"] for each in document["tuners"]] == [None, *NODES]
 
 
+@mpis.only(mpis.runs_in_a_lab, quick=("openmpi-5.0.11",))
 def test_where_a_tuner_is_killed_the_others_go_on_and_it_is_said(tune, lab, mpi, compiled, tmp_path):
     # GIVEN a job on two other hosts
     files = [tmp_path / "a.tune" / f"{node}.jsonl" for node in NODES]
@@ -123,6 +125,7 @@ def test_where_a_tuner_is_killed_the_others_go_on_and_it_is_said(tune, lab, mpi,
         assert left_over(lab, node) == []
 
 
+@mpis.only(mpis.runs_in_a_lab, quick=("openmpi-5.0.11",))
 def test_a_recording_has_the_events_of_all_hosts(tune, mpi, compiled, tmp_path):
     done = tune(["--record", "a.rw"], 1, [compiled(mpi, "uneven.c"), 5])
     assert done.returncode == 0, done.stderr
@@ -141,6 +144,7 @@ def test_a_program_that_aborts_leaves_no_tuner(tune, lab, mpi, compiled):
         assert left_over(lab, node) == []
 
 
+@mpis.only(mpis.runs_in_a_lab, quick=("openmpi-5.0.11",))
 def test_where_a_directory_is_not_shared_its_host_is_named(tune, lab, mpi, compiled):
     # GIVEN a place that only the launching host has
     done = tune(["-o", "/dev/shm/a.tune"], 1, [compiled(mpi, "uneven.c"), 4, 3])

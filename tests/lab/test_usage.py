@@ -53,7 +53,7 @@ def test_of_a_run_of_which_a_rank_says_nothing_nothing_is_known(tmp_path):
 
 @pytest.mark.root
 @pytest.mark.mpi
-@mpis.only(mpis.runs_in_a_lab, quick=("mpich-5.0.2", "openmpi-5.0.11"))
+@mpis.only(mpis.runs_in_a_lab, quick=("openmpi-5.0.11",))
 def test_a_run_of_which_messages_are_all_is_not_valid_and_one_that_computes_is(lab, mpi, compiled, tmp_path):
     # GIVEN a program of two ranks that exchange 8 bytes, after nothing and after 20 ms of computing
     program = compiled(mpi, EXCHANGE)

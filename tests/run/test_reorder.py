@@ -143,7 +143,7 @@ def test_what_cannot_be_is_said_and_the_program_runs_as_it_was_started(mpi, reor
     assert done.returncode == 0
 
 
-@mpis.only(lambda mpi: mpi.family == "mpich")
+@mpis.only(lambda mpi: mpi.family == "mpich", quick=("mpich-5.0.2", "mpich-4.3.2"))
 def test_ranks_that_hydra_cannot_deal_are_renumbered_without_being_asked_for(mpi, compiled, tmp_path):
     # GIVEN eight ranks on two pairs of hosts, each pair in turn, and a stand-in for ssh
     agent = tmp_path / "agent"

@@ -18,7 +18,7 @@ from rankwise.tune.preload import tune_environment
 
 pytestmark = [
     pytest.mark.mpi,
-    mpis.only(mpis.has_its_own_launcher, quick=("mpich-5.0.2", "openmpi-5.0.11")),
+    mpis.only(mpis.has_its_own_launcher, quick=("mpich-5.0.2",)),
 ]
 RANKWISE = Path(sys.executable).parent / "rankwise"
 CALLERS = mpis.TOP / "bench" / "tune" / "callers.c"

@@ -17,8 +17,18 @@ AT_HAND = {mpi.name: mpi for mpi in mpis.installed()}
 QUICK = [("cg", "S", 4), ("ft", "S", 4), ("mg", "S", 8), ("bt", "S", 4), ("is", "S", 8), ("lu", "S", 4)]
 FULL = [(name, "B", 16) for name in ("bt", "cg", "ft", "is", "lu", "mg", "sp")]
 FULL += [("mg", "S", 64), ("ft", "W", 64), ("is", "S", 64), ("ep", "S", 5)]
-CASES = [pytest.param(*case, id="-".join(map(str, case))) for case in QUICK]
-CASES += [pytest.param(*case, id="-".join(map(str, case)), marks=pytest.mark.slow) for case in FULL]
+LIBRARIES = ("mpich-5.0.2", "openmpi-5.0.11")
+# In `make test`, each with one library, in turn.
+CASES = [
+    pytest.param(
+        library,
+        *case,
+        id="-".join(map(str, (*case, library))),
+        marks=() if case in QUICK and QUICK.index(case) % 2 == at else pytest.mark.slow,
+    )
+    for case in QUICK + FULL
+    for at, library in enumerate(LIBRARIES)
+]
 
 
 def binned(communication) -> tuple[Counter, Counter]:
@@ -42,8 +52,7 @@ def recorded(table: pl.DataFrame) -> tuple[Counter, Counter]:
 
 
 @pytest.mark.mpi
-@pytest.mark.parametrize("library", ["mpich-5.0.2", "openmpi-5.0.11"])
-@pytest.mark.parametrize(("name", "problem_class", "ranks"), CASES)
+@pytest.mark.parametrize(("library", "name", "problem_class", "ranks"), CASES)
 def test_the_recorded_messages_are_the_generated_ones(
     workload_program, tmp_path, library, name, problem_class, ranks
 ):
