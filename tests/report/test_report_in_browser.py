@@ -16,6 +16,15 @@ from rankwise.report.use_data import Moment, Timeline, Track
 
 EVIL = '<img src=x onerror="document.title=1">'
 TIP = ".tip:not([hidden])"
+SLOW = ((16, 1200), (256, 500), (256, 1200))
+OF_ALL_SIZES = pytest.mark.parametrize(
+    ("ranks", "width"),
+    [
+        pytest.param(ranks, width, marks=pytest.mark.slow if (ranks, width) in SLOW else ())
+        for ranks in (16, 256, 4096)
+        for width in (1200, 500)
+    ],
+)
 
 
 @pytest.fixture
@@ -29,8 +38,7 @@ def drawn(shown):
     return shown.page
 
 
-@pytest.mark.parametrize("width", [1200, 500])
-@pytest.mark.parametrize("ranks", [16, 256, 4096])
+@OF_ALL_SIZES
 def test_it_is_drawn_without_requests_and_complaints(report, tmp_path, ranks, width):
     # WHEN the page of many ranks is opened
     with opened(render(enlarged(report, ranks)), tmp_path, width) as shown:
@@ -141,8 +149,7 @@ def pixels(canvas):
     return canvas.evaluate("c => c.toDataURL()")
 
 
-@pytest.mark.parametrize("width", [1200, 500])
-@pytest.mark.parametrize("ranks", [16, 256, 4096])
+@OF_ALL_SIZES
 def test_sections_after_the_first_screen(report, tmp_path, ranks, width):
     with opened(render(enlarged(report, ranks)), tmp_path, width) as shown:
         page = drawn(shown)

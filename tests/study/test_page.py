@@ -82,7 +82,14 @@ def test_targets_say_what_was_found_and_whether_it_is_enough(result):
 
 
 @pytest.mark.parametrize(
-    "name", ["levels", "interconnect", "network-sharing", "mapping", "message-distribution"]
+    "name",
+    [
+        "levels",
+        pytest.param("interconnect", marks=pytest.mark.slow),
+        "network-sharing",
+        "mapping",
+        "message-distribution",
+    ],
 )
 def test_figures_have_names_of_their_own(name):
     programs = () if name in ("levels", "interconnect", "mapping") else (parse_program("cg.S"),)

@@ -26,7 +26,18 @@ def check(document: bytes | str, name: str) -> dict:
     return read
 
 
-@pytest.mark.parametrize("name", [name for name in names() if name != "claims"])
+# What they find is tested in test_archer2.py and test_claims.py.
+SLOW = ("archer2", "interconnect")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=pytest.mark.slow if name in SLOW else ())
+        for name in names()
+        if name != "claims"
+    ],
+)
 def test_what_a_study_finds_fits_the_schema(name, monkeypatch):
     # GIVEN a study of a small program, or a small matrix
     monkeypatch.setattr(dahu, "ORDER", 2 * dahu.BLOCK)
