@@ -3,8 +3,10 @@
 
 Usage: clang_tidy.py BUILD
 
-BUILD has the compile_commands.json of CMake, and gets what is needed to pass over a file next time. Where its files
-include sources (a unity build), these are checked as parts of them: headers are read once for all of them.
+BUILD has the compile_commands.json of CMake, and gets what is needed to pass over a file next time: of what was found
+to be clean, a hash of all that it was made of. With RANKWISE_TIDY_CACHE set to a directory, that is kept there, and
+what was checked in one checkout is passed over in another. Where files include sources (a unity build), these are
+checked as parts of them: headers are read once for all of them.
 """
 
 import hashlib
@@ -15,7 +17,7 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
-from os import cpu_count
+from os import cpu_count, environ
 from pathlib import Path
 
 TOP = Path(__file__).resolve().parent.parent
@@ -76,6 +78,11 @@ def closure(path: Path) -> frozenset[Path]:
     return frozenset(found)
 
 
+def anywhere(text: bytes) -> bytes:
+    """What is the same in all checkouts."""
+    return text.replace(str(TOP).encode() + b"/", b"")
+
+
 def main() -> int:
     """Check what has changed; 1 if something was found."""
     build = Path(sys.argv[1]).resolve()
@@ -86,25 +93,28 @@ def main() -> int:
         return 1
     known = build / "tidy"
     known.mkdir(exist_ok=True)
+    clean = Path(environ.get("RANKWISE_TIDY_CACHE") or known)
+    clean.mkdir(parents=True, exist_ok=True)
     (known / "compile_commands.json").write_text(
         json.dumps([{"directory": str(build), "file": str(p), "arguments": c} for p, c in commands.items()])
     )
     version = subprocess.run([CLANG_TIDY, "--version"], capture_output=True, check=True).stdout
-    common = version + (TOP / ".clang-tidy").read_bytes()
+    generated = sorted(path for path in (build / "record/generated").iterdir() if path.is_file())
+    common = b"".join([version, *(path.read_bytes() for path in (TOP / ".clang-tidy", *generated))])
 
     def check(path: Path) -> str:
-        content = hashlib.sha256(common + "\0".join(commands[path]).encode())
+        content = hashlib.sha256(anywhere(common + "\0".join([str(path), *commands[path]]).encode()))
         for each in sorted(closure(path)):
-            content.update(each.read_bytes())
-        stamp = known / hashlib.sha256(str(path).encode()).hexdigest()
-        if stamp.exists() and stamp.read_text() == content.hexdigest():
+            content.update(anywhere(each.read_bytes()))
+        stamp = clean / content.hexdigest()
+        if stamp.exists():
             return ""
         options = ["--checks=-bugprone-suspicious-include"] if sources_in(path) else []
         words = [CLANG_TIDY, "-p", str(known), "--quiet", *options, str(path)]
         done = subprocess.run(words, capture_output=True, text=True)
         if done.returncode:
             return done.stdout or done.stderr
-        stamp.write_text(content.hexdigest())
+        stamp.touch()
         return done.stdout
 
     with ThreadPoolExecutor(cpu_count()) as pool:
