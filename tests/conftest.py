@@ -2,6 +2,7 @@
 """Fixtures of all rooms: the MPI libraries at hand and programs compiled with them."""
 
 import signal
+from functools import cache
 from pathlib import Path
 from zlib import crc32
 
@@ -88,6 +89,12 @@ def leave_all_but(items, kept: int) -> None:
         item.add_marker(pytest.mark.slow)
 
 
+@cache
+def room_of(path: Path) -> str:
+    """The folder of tests/ that a file is in."""
+    return path.relative_to(Path(__file__).parent).parts[0]
+
+
 def pytest_collection_modifyitems(config, items):
     """Mark what runs alone, and try tests that start processes once more when they fail.
 
@@ -97,14 +104,11 @@ def pytest_collection_modifyitems(config, items):
     if passed_over:
         config.hook.pytest_deselected(items=passed_over)
         items[:] = [item for item in items if takes_its_mpi(item)]
-    here = Path(__file__).parent
-    starting = {here / room for room in STARTING_PROCESSES}
-    measuring = {here / room for room in MEASURING}
     leave_libraries_to_test_all(items)
     for item in items:
-        if measuring.intersection(item.path.parents) and item.get_closest_marker("slow"):
+        if room_of(item.path) in MEASURING and item.get_closest_marker("slow"):
             item.add_marker("alone")
-        if starting.intersection(item.path.parents) or "mpi" in getattr(item, "fixturenames", ()):
+        if room_of(item.path) in STARTING_PROCESSES or "mpi" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.flaky(reruns=1, reruns_delay=2))
 
 
