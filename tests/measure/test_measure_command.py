@@ -41,6 +41,14 @@ def one_of_each(request) -> mpis.Mpi:
     return request.param
 
 
+of_one_family = pytest.mark.parametrize(
+    "one_of_each",
+    [FAMILIES[0], *(pytest.param(mpi, marks=pytest.mark.slow) for mpi in FAMILIES[1:])],
+    ids=lambda mpi: mpi.name,
+    indirect=True,
+)
+
+
 @pytest.fixture(scope="module")
 def cache(tmp_path_factory) -> str:
     """Where the microbenchmarks are compiled to: once for each MPI, not for each test."""
@@ -185,6 +193,7 @@ def test_a_machine_file_comes_out(one_of_each, cache, tmp_path):
 
 
 @pytest.mark.mpi
+@of_one_family
 def test_the_topology_of_other_nodes_is_seen_there(one_of_each, cache, monkeypatch):
     # GIVEN this node taken for another one, because it says it was booted another time
     for name, value in (one_of_each.environment() | {"XDG_CACHE_HOME": cache}).items():
@@ -251,6 +260,7 @@ def _content(path: Path) -> bytes:
 
 
 @pytest.mark.mpi
+@of_one_family
 def test_the_wrong_mpi_is_noticed(one_of_each, cache, tmp_path):
     mpi = one_of_each
     # GIVEN a launcher, and the mpicc of the other family

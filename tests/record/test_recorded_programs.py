@@ -336,7 +336,7 @@ def test_programs_of_two_mpis_in_one_recording_are_told_apart(compiled, tmp_path
 
 @pytest.mark.mpi
 # MPI_Comm_spawn of Debian's MPICH 4.0.2 ends with an error, with and without the recorder.
-@mpis.only(lambda mpi: mpi.name != "debian-mpich")
+@mpis.only(lambda mpi: mpi.name != "debian-mpich", quick=("mpich-5.0.2", "openmpi-5.0.11"))
 @pytest.mark.parametrize("call", ["one", pytest.param("multiple", marks=pytest.mark.slow)])
 def test_spawned_processes_are_a_job_of_their_own(mpi, compiled, tmp_path, monkeypatch, call):
     # GIVEN 3 processes that start 2 more: r sends 10 (r + 1) bytes to each child, child c 100 (c + 1) to each parent

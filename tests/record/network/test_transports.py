@@ -99,7 +99,7 @@ def test_a_provider_whose_addresses_are_text_has_messages_without_peers(mpi, com
         assert of(Recording.open(tmp_path), rank, "libfabric")[None, "send"] == (LAPS, 1000 * LAPS, 0)
 
 
-@mpis.only(lambda mpi: mpi.name in ("mpich-5.0.2", "openmpi-5.0.11"))
+@mpis.only(lambda mpi: mpi.name in ("mpich-5.0.2", "openmpi-5.0.11"), quick=("openmpi-5.0.11",))
 @pytest.mark.parametrize("over", ["UCX", "libfabric"])
 @pytest.mark.parametrize("program", ["collectives.c", "hostile/window_allocate.c", "hostile/partitioned.c"])
 def test_programs_run_as_without_the_recorder(mpi, compiled, tmp_path, environment_for, over, program):
