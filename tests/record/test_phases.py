@@ -3,6 +3,7 @@
 
 from collections import Counter
 
+import mpis
 import pytest
 
 from rankwise.recording import Recording
@@ -41,6 +42,7 @@ def test_a_phase_is_traced_whenever_it_comes_and_all_is_counted(mpi, compiled, r
         assert thread.has("cut") and thread.count("MPI_Barrier") == 60 and thread.count("MPI_Pcontrol") == 14
 
 
+@mpis.only(lambda _: True, quick=("debian-mpich",))  # others have no Fortran bindings
 @pytest.mark.parametrize("binding", ["MPIFH", "USEMPI", "F08"])
 def test_fortran_has_levels(mpi, compiled, record, binding):
     if mpi.mpifort is None:

@@ -96,6 +96,7 @@ def test_nodes_with_names_are_those_hosts(mpi, reordered, compiled):
     assert sorted(done.stdout.splitlines()) == said, done.stderr
 
 
+@mpis.only(lambda _: True, quick=("debian-mpich",))  # others have no Fortran bindings
 @pytest.mark.parametrize("binding", ["MPIFH", "USEMPI", "F08"])
 def test_fortran_is_renumbered(mpi, reordered, compiled, binding):
     if mpi.mpifort is None:
