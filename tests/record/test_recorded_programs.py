@@ -95,7 +95,6 @@ def test_sessions_that_follow_each_other_are_recorded_and_run_as_ever(mpi, compi
 
 
 @pytest.mark.mpi
-@mpis.only(lambda _: True, quick=("debian-openmpi",))  # others have no Fortran bindings
 @pytest.mark.parametrize("how", ["linked", "in the program", "preloaded"])
 def test_a_profiling_tool_works_on_and_counts_as_the_program(mpi, compiled, record, tmp_path_factory, how):
     # GIVEN a tool that counts MPI_Send and adds a barrier, as users have it
