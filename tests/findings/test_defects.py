@@ -341,6 +341,7 @@ def test_ranks_that_are_bound_or_move_seldom_do_not_migrate():
 def test_each_file_of_defects_is_a_finding_that_is_looked_for():
     files = {path.stem for path in Path(defects.__file__).parent.glob("*.py")} - {"__init__"}
     assert sorted(name.replace("-", "_") for name in NAMES) == sorted(files)
+    assert [defect.NAME for defect in DEFECTS] == list(NAMES)
 
 
 def test_each_finding_has_a_page_with_all_that_one_must_know(capsys):

@@ -3,39 +3,10 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from importlib import import_module
+from typing import Protocol, cast
 
 from rankwise.errors import RankwiseError
-from rankwise.findings.defects import (
-    bound_otherwise,
-    busy_cores,
-    collective_algorithm,
-    collective_dominates,
-    cores_changed,
-    far_placement,
-    interface_idle,
-    interface_saturated,
-    interrupt_core,
-    late_collective,
-    late_receiver,
-    late_sender,
-    load_imbalance,
-    lost_packets,
-    memory_shared,
-    order_against_hierarchy,
-    order_does_not_matter,
-    out_of_phase,
-    pages_elsewhere,
-    rendezvous,
-    serialised,
-    shared_core,
-    small_messages,
-    straggler,
-    tcp_retransmits,
-    threads_share_cores,
-    too_many_ranks,
-    unbound_migrating,
-)
 from rankwise.findings.evidence import Evidence
 from rankwise.findings.finding import Finding, NotLookedFor
 from rankwise.findings.names import NAMES, OF_CORES
@@ -57,38 +28,11 @@ class Defect(Protocol):
         """What of it the recording has; raises RankwiseError where that cannot be told, and why."""
 
 
-_ALL: tuple[Defect, ...] = (
-    bound_otherwise,
-    busy_cores,
-    collective_algorithm,
-    collective_dominates,
-    cores_changed,
-    far_placement,
-    interface_idle,
-    interface_saturated,
-    interrupt_core,
-    late_collective,
-    late_receiver,
-    late_sender,
-    load_imbalance,
-    lost_packets,
-    memory_shared,
-    order_against_hierarchy,
-    order_does_not_matter,
-    out_of_phase,
-    pages_elsewhere,
-    rendezvous,
-    serialised,
-    shared_core,
-    small_messages,
-    straggler,
-    tcp_retransmits,
-    threads_share_cores,
-    too_many_ranks,
-    unbound_migrating,
-)
-_BY_NAME = {defect.NAME: defect for defect in _ALL}
-DEFECTS = tuple(_BY_NAME[name] for name in NAMES)
+def _defect(name: str) -> Defect:
+    return cast(Defect, import_module(f"rankwise.findings.defects.{name.replace('-', '_')}"))
+
+
+DEFECTS = tuple(map(_defect, NAMES))
 
 
 def findings_of(evidence: Evidence | Recording) -> tuple[list[Finding], list[NotLookedFor]]:
