@@ -63,7 +63,7 @@ bench-report: $(VENV)/.installed
 bench-place: $(VENV)/.installed
 	$(BIN)/python bench/place.py
 
-pictures: $(VENV)/.installed
+pictures: $(VENV)/.test
 	cd bench && $(BIN)/python -m pictures
 
 bench-tune: $(VENV)/.demo
