@@ -3,7 +3,7 @@
 
 import pytest
 
-from rankwise.quantities import bytes_text, counted, rounded
+from rankwise.quantities import bytes_text, counted, rounded, seconds_text
 
 
 @pytest.mark.parametrize("count", [2, 9_999, 10_000, 99_999, 100_001])
@@ -25,3 +25,19 @@ def test_what_there_is_much_of_is_rounded_to_three_digits(count, text):
 )
 def test_prefixes_of_bytes_are_decimal(count, text):
     assert bytes_text(count) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0, "0 s"),
+        (3e-10, "0.3 ns"),
+        (9.994e-7, "999 ns"),
+        (9.996e-7, "1 us"),
+        (0.9996, "1 s"),
+        (59.9, "59.9 s"),
+        (7380, "2 h 03 min"),
+    ],
+)
+def test_times_have_three_digits_and_never_a_thousand_of_a_unit(value, text):
+    assert seconds_text(value) == text

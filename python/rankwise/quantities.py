@@ -30,10 +30,11 @@ def seconds_text(value: float) -> str:
     """A time: `310 ns`, `4.2 us`, `1.5 ms`, `9.1 s`, `2 h 03 min`."""
     if value >= 3600:
         return f"{int(value // 3600)} h {int(value % 3600 // 60):02d} min"
-    if value == 0 or value >= 1:
-        return f"{_three(value)} s"
-    units = ((1e-3, "ms"), (1e-6, "us"), (1e-9, "ns"))
-    scale, unit = next((each for each in units if value >= each[0]), units[-1])
+    if value == 0:
+        return "0 s"
+    units = ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns"))
+    # What three digits make 1000 of is 1 of the next unit.
+    scale, unit = next((each for each in units if value >= 0.9995 * each[0]), units[-1])
     return f"{_three(value / scale)} {unit}"
 
 

@@ -46,6 +46,7 @@ def test_it_is_drawn_without_requests_and_complaints(report, tmp_path, ranks, wi
         # THEN all is drawn, and nothing is wider than the window
         assert page.locator("canvas").count() >= 3
         assert page.evaluate("document.documentElement.scrollWidth") <= width
+        assert page.evaluate("(nav => nav.scrollWidth <= nav.clientWidth)(document.querySelector('nav'))")
         # AND the pointer shows numbers on each raster
         for name in ("ranks-picture", "matrix-picture"):
             page.locator(f"#{name} canvas").hover()
@@ -244,6 +245,18 @@ def test_paper_is_light_and_shows_what_is_closed(report, tmp_path):
         assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(20, 24, 28)"
         page.emulate_media(media="print")
         assert not page.locator("nav").is_visible()
+
+
+def test_what_is_printed_fits_on_a4(report, tmp_path):
+    # GIVEN a page as wide as A4 without its margins
+    with opened(render(enlarged(report, 256)), tmp_path, 718) as shown:
+        page = drawn(shown)
+        # WHEN it is printed
+        page.emulate_media(media="print")
+        page.evaluate("dispatchEvent(new Event('beforeprint'))")
+        # THEN no table and no picture is cut
+        assert page.locator("table:visible").count() > 5
+        assert page.evaluate("document.documentElement.scrollWidth") <= 718
 
 
 def test_names_of_the_recording_stay_text(report, tmp_path):

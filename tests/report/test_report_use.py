@@ -296,7 +296,9 @@ def test_what_is_not_known_over_time_is_no_zero_and_a_known_zero_is_there(made):
         re.search(r"involuntary switches +··· +none", text)
         and "run-queue wait  " not in text.partition("over time")[2]
     )
-    assert "?: not known" in text and "involuntary switches, at most 0 a second" in render_html(report)
+    page = render_html(report)
+    assert "?: not known" in text and "Nothing was counted of: involuntary switches." in page
+    assert "page faults, at most 5 a second" in page and "involuntary switches, at most" not in page
 
 
 def test_pieces_where_a_source_has_gone_are_not_known_and_others_are_summed():

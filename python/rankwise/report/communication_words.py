@@ -49,11 +49,10 @@ def size_rows(report: ReportData) -> list[list[str]]:
     return found
 
 
-def size_notes(report: ReportData) -> list[str]:
-    """What the times of messages are, and why some have none."""
-    sizes = report.sizes
-    if sizes.not_timed:
-        return [f"bandwidth reached is not known: {sizes.not_timed}"]
+def size_marks(report: ReportData) -> list[str]:
+    """What stands in the rows of messages by size in place of a bandwidth."""
+    if report.sizes.not_timed:
+        return []
     rows, lines = size_rows(report), []
     if any(row[-1] == "-" for row in rows):
         lines.append(
@@ -64,13 +63,20 @@ def size_notes(report: ReportData) -> list[str]:
         lines.append(
             "each: the time of one message, more than half of which is latency, in place of a bandwidth"
         )
-    waited = report.summary.runqueue_wait_share or 0.0
-    if waited >= _CORE_WAITING and any(row[-1] != "-" for row in rows):
-        lines.append(
-            f"ranks waited for a core for {percent(waited)} of their time, which is in the times of messages: the "
-            "network may be faster"
-        )
     return lines
+
+
+def size_notes(report: ReportData) -> list[str]:
+    """What is behind the times of messages, or why there are none."""
+    if report.sizes.not_timed:
+        return [f"bandwidth reached is not known: {report.sizes.not_timed}"]
+    waited = report.summary.runqueue_wait_share or 0.0
+    if waited < _CORE_WAITING or all(row[-1] == "-" for row in size_rows(report)):
+        return []
+    return [
+        f"ranks waited for a core for {percent(waited)} of their time, which is in the times of messages: the "
+        "network may be faster"
+    ]
 
 
 def waits_text(report: ReportData) -> str:

@@ -89,6 +89,7 @@ def render(report: ReportData) -> str:
         "channel_legend": distribution.legend,
         "channel_bars": distribution.bars,
         "over_time_legend": over_time.used_legend(report),
+        "unused": over_time.unused(report),
         "tracks_legend": over_time.tracks_legend(report),
         "predicted_bars": predicted.bars(report),
         "predicted_legend": predicted.legend(report),

@@ -3,9 +3,8 @@ function drawSizes(holder, sizes, { labels, channels }) {
     const left = 78, bottom = 24, wide = width => (width - left) / labels.length
     const total = column => labels.map((_, at) => sum(column.map(each => each[at])))
     const axis = (context, width, height) => {
-        context.textAlign = "center"
         const every = Math.ceil(64 / wide(width))
-        labels.forEach((label, at) => at % every == 0 && context.fillText(label, left + (at + 0.5) * wide(width), height - 9))
+        labels.forEach((label, at) => at % every == 0 && centred(context, label, left + (at + 0.5) * wide(width), height - 9, width))
     }
     const bucket = (x, width) => Math.floor((x - left) / wide(width))
     const shares = { messages: countText, bytes: bytesText }

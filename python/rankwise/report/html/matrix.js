@@ -55,8 +55,7 @@ function matrix(holder, size, { label, view, switches = [], widest = 660 }) {
             const place = (tick + 0.5) * cell
             context.textAlign = "right"
             context.fillText(name(from[0] + tick, true), left - 5, top + place)
-            context.textAlign = "center"
-            if (tick < side - 1 || tick == 0 || cell > 30) context.fillText(name(from[1] + tick, true), left + place, top - 10)
+            if (tick < side - 1 || tick == 0 || cell > 30) centred(context, name(from[1] + tick, true), left + place, top - 10, width)
         }
         // The closer lines are, the fainter; they say nothing where they leave no room for what is between them.
         const apart = room * size / side / (lines.length + 1)

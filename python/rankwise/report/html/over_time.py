@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from rankwise.report import use_words
@@ -30,6 +31,16 @@ _TRACKS = {
 }
 
 
+def _some(report: ReportData) -> list[tuple[str, Sequence[float | None]]]:
+    """Rows of which there is something to see."""
+    return [row for row in use_words.over_time(report.use) if use_words.most(row[1])]
+
+
+def unused(report: ReportData) -> list[str]:
+    """What is known and was nothing all the while: it has no row."""
+    return [label for label, values in use_words.over_time(report.use) if not use_words.most(values)]
+
+
 def used(report: ReportData) -> list[dict[str, Any]]:
     """What all ranks used, a row a kind; none without samples over time."""
     pieces = use_words.pieces(report.use)
@@ -42,7 +53,7 @@ def used(report: ReportData) -> list[dict[str, Any]]:
             "values": list(values),
             "texts": [None if value is None else use_words.rate_text(label, value) for value in values],
         }
-        for label, values in use_words.over_time(report.use)
+        for label, values in _some(report)
     ]
 
 
@@ -50,7 +61,7 @@ def used_legend(report: ReportData) -> list[tuple[str, str]]:
     """Label and colour of each row: what it is where it is strongest."""
     return [
         (f"{label}, at most {use_words.rate_text(label, use_words.most(values))}", _USED[label])
-        for label, values in use_words.over_time(report.use)
+        for label, values in _some(report)
     ]
 
 

@@ -11,8 +11,9 @@ const bytesText = value => scaled(value, ["B", "kB", "MB", "GB", "TB", "PB"])
 const countText = value => scaled(value, ["", "k", "M", "G", "T"])
 const percentText = share => `${(100 * share).toFixed(1)} %`
 function secondsText(value) {
-    if (value == 0 || value >= 1) return `${three(value)} s`
-    const [scale, unit] = [[1e-3, "ms"], [1e-6, "us"], [1e-9, "ns"]].find(([scale]) => value >= scale) ?? [1e-9, "ns"]
+    if (value >= 3600) return `${Math.floor(value / 3600)} h ${String(Math.floor(value % 3600 / 60)).padStart(2, "0")} min`
+    if (value == 0) return "0 s"
+    const [scale, unit] = [[1, "s"], [1e-3, "ms"], [1e-6, "us"]].find(([scale]) => value >= 0.9995 * scale) ?? [1e-9, "ns"]
     return `${three(value / scale)} ${unit}`
 }
 const named = (count, noun) => `${count} ${noun}${count == 1 ? "" : "s"}`
@@ -164,6 +165,12 @@ function ticks(first, last, room, apart = 60) {
     return found
 }
 
+// Text in the middle of a place, and not beyond the right edge.
+function centred(context, text, place, y, edge) {
+    context.textAlign = "center"
+    context.fillText(text, Math.min(place, edge - context.measureText(text).width / 2), y)
+}
+
 // Stacked bars: where there are more than pixels, each is the mean of neighbours.
 function stacks(holder, label, parts, names, whole) {
     const left = 62, bottom = 22
@@ -182,10 +189,9 @@ function stacks(holder, label, parts, names, whole) {
         context.textBaseline = "middle"
         context.textAlign = "right"
         for (const part of [0, 0.5, 1]) context.fillText(secondsText(longest * part), left - 6, 8 + tall * (1 - part))
-        context.textAlign = "center"
         for (const tick of ticks(0, names.length - 1, width - left, 90)) {
             const place = left + (tick + 0.5) * (width - left) / names.length
-            if (place < width - 20) context.fillText(names[tick], place, height - 9)
+            if (place < width - 20) centred(context, names[tick], place, height - 9, width)
         }
         for (let bar = 0; bar < count; bar += 1) {
             // Whole pixels: neighbours neither overlap nor leave a seam.
