@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A trace holds the phase that was asked for, by what the program says with MPI_Pcontrol, and nothing else."""
 
+import sys
 from collections import Counter
+from pathlib import Path
 
 import mpis
 import pytest
 
 from rankwise.recording import Recording
+from rankwise.report.build import build
 
 pytestmark = pytest.mark.mpi
 
@@ -23,6 +26,9 @@ BY_PHASE = {
     },
     "nothing": {},
 }
+
+
+PROGRAMS = Path(__file__).resolve().parent.parent / "programs"
 
 
 def traced(thread) -> Counter:
@@ -77,3 +83,49 @@ def test_a_phase_that_never_came_is_said(mpi, compiled, record):
     assert recording.context["trace"]["bytes"] == 0
     whys = [entry["why"] for entry in recording.context["not_recorded"]]
     assert any("did not occur" in why for why in whys)
+
+
+LEVELS = pytest.mark.parametrize("phase", ["", "1"], ids=["whole", "level"])
+
+
+def check_levels(recorded, phase):
+    """What is recorded of profiling_levels, which has 1 + 2 + 4 + 8 + 16 barriers between levels 0, 1, 2 and 0."""
+    notes = [note for note in build(Recording.open(recorded.directory)).notes if "Pcontrol" in note]
+    for thread in recorded.threads:
+        # All is counted, and of the trace the wanted level has what is between it and the next other one
+        assert thread.count("MPI_Barrier") == 31
+        expected = {"MPI_Barrier": 4, "MPI_Pcontrol": 1} if phase else {"MPI_Barrier": 31, "MPI_Pcontrol": 4}
+        assert {name: traced(thread)[name] for name in expected} == expected
+    # Who expects that levels switch recording off is told that they do not
+    if phase:
+        assert notes == []
+    else:
+        assert f"({4 * len(recorded.threads)} calls)" in notes[0] and "`--phase 1`" in notes[0]
+
+
+@LEVELS
+def test_the_standards_levels_switch_nothing_off_but_are_a_phase(mpi, compiled, record, phase):
+    asked = {"RANKWISE_TRACE": "1", "RANKWISE_PHASE": phase}
+    check_levels(record(mpi, 2, compiled(mpi, "profiling_levels.c"), environment=asked), phase)
+
+
+@LEVELS
+def test_the_standards_levels_in_fortran(mpi, compiled, record, phase):
+    if mpi.mpifort is None:
+        pytest.skip("this MPI has no Fortran bindings here")
+    asked = {"RANKWISE_TRACE": "1", "RANKWISE_PHASE": phase}
+    check_levels(record(mpi, 2, compiled(mpi, "profiling_levels.f90"), environment=asked), phase)
+
+
+@LEVELS
+@mpis.only(mpis.mpi4py_takes)
+def test_the_standards_levels_in_python(mpi, record, phase):
+    library = str(next((mpi.mpicc.parent.parent / "lib").glob("libmpi.so.[14]*")))
+    asked = {
+        "RANKWISE_TRACE": "1",
+        "RANKWISE_PHASE": phase,
+        "MPI4PY_LIBMPI": library,
+        "RANKWISE_MPI": library,
+    }
+    program = PROGRAMS / "profiling_levels.py"
+    check_levels(record(mpi, 2, sys.executable, program, environment=asked), phase)

@@ -63,6 +63,12 @@ def notes(recording: Recording, waited_share: float | None) -> list[str]:
         )
     elif host:
         found.append(f"There were more ranks than cores ({ranks_on}): times may include waiting for a core.")
+    levels = recording.context["passed_through"].get("MPI_Pcontrol", 0)
+    if levels and all(entry["what"] != "trace" for entry in recording.context["not_recorded"]):
+        found.append(
+            f"The program calls MPI_Pcontrol ({levels} calls). Its levels switch no recording off: all of the run is "
+            "here. `--phase 1` traces what is between MPI_Pcontrol(1) and the next other level."
+        )
     threads = int(recording.table("ranks").select(pl.max("threads")).item() or 1)
     if threads > 1 and recording.context["recorder"]["timed"]:
         found.append(
