@@ -59,7 +59,7 @@ _SCRIPTS = ("page.js", "matrix.js", "map.js", "charts.js")
 def environment() -> jinja2.Environment:
     """Where templates are found, with what all of them use."""
     made = templates.environment(_file)
-    made.filters.update(spans=_spans, in_script=_in_script)
+    made.filters.update(spans=_spans, scopes=_scopes, in_script=_in_script)
     made.globals.update(
         words=words,
         use_words=use_words,
@@ -215,6 +215,11 @@ def _in_script(content: object) -> Markup:
 
 def _file(name: str) -> str:
     return (files(__package__) / name).read_text(encoding="utf-8")
+
+
+def _scopes(name: str) -> Markup:
+    """A name of C++, which may be broken behind `::`."""
+    return Markup(str(escape(name)).replace("::", "::<wbr>"))
 
 
 def _spans(text: str) -> Markup:
