@@ -21,8 +21,8 @@ from misplaced import FIRST, Misplaced
 from waiting import until
 
 from rankwise.tune.node import NodeAsked, node_environment
-from rankwise.tune.output import tuners_of_hosts
 from rankwise.tune.preload import tune_environment
+from rankwise.tune.summary import tuners_of_hosts
 
 pytestmark = [pytest.mark.mpi, mpis.only(mpis.has_its_own_launcher, quick=("mpich-5.0.2",))]
 RANKWISE = Path(sys.executable).parent / "rankwise"

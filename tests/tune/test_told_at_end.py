@@ -15,8 +15,8 @@ from rankwise.tune import directories, tuner_process
 from rankwise.tune.attached import tune_processes
 from rankwise.tune.document import together, tuner_of
 from rankwise.tune.events import Event, Log, is_whole
-from rankwise.tune.output import read_output
 from rankwise.tune.session import Asked
+from rankwise.tune.summary import read_output
 
 RANKWISE = Path(sys.executable).parent / "rankwise"
 LEFT = "could not be given back: 3"

@@ -20,7 +20,8 @@ from rankwise.locks import is_held
 from rankwise.tune import control
 from rankwise.tune.attached import check_processes
 from rankwise.tune.job import other_hosts
-from rankwise.tune.output import claim, read_output
+from rankwise.tune.output import claim
+from rankwise.tune.summary import read_output
 
 RANKWISE = Path(sys.executable).parent / "rankwise"
 

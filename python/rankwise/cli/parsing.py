@@ -86,7 +86,7 @@ def build_parser(commands: Sequence[str], only: str | None = None) -> Parser:
     verbs = parser.add_subparsers(metavar="COMMAND", dest="verb", title="commands")
     for name in commands:
         if only not in (None, name):
-            verbs.add_parser(name)
+            verbs.choices[name] = parser  # a parser each would take more time than all else here
             continue
         module = importlib.import_module(f"rankwise.cli.{name}")
         command = verbs.add_parser(name, description=_lines(_sentence(module.HELP)), help=module.HELP)

@@ -12,6 +12,7 @@ import sys
 from functools import cache
 from pathlib import Path
 
+import rankwise
 from rankwise import regular_files
 from rankwise.errors import RankwiseError
 from rankwise.machine import hwloc_calls
@@ -72,17 +73,9 @@ def library_path() -> str:
 
 def own_copies() -> list[str]:
     """Paths of the hwloc that was installed with Rankwise."""
-    beside = Path(__file__).resolve().parent.parent / "_lib" / _SONAME
-    if beside.is_file():
-        return [str(beside)]
-    # An editable install keeps built files away from the sources, where only importlib's metadata finds them.
-    from importlib.metadata import PackageNotFoundError, files
-
-    try:
-        listed = [Path(each.locate()) for each in files("rankwise") or [] if each.name == _SONAME]
-    except PackageNotFoundError:
-        listed = []
-    return list(dict.fromkeys(str(path) for path in listed if path.is_file()))
+    # An editable install keeps built files away from the sources.
+    beside = [Path(place).resolve() / "_lib" / _SONAME for place in rankwise.__path__]
+    return [str(path) for path in beside if path.is_file()]
 
 
 @cache

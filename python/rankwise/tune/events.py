@@ -12,7 +12,6 @@ import msgspec
 from rankwise import regular_files
 from rankwise.errors import RankwiseError
 
-FILE_NAME = "events.jsonl"
 What = Literal[
     "started", "rank_found", "rank_gone", "seen", "proposed", "refused", "applied", "measured", "kept",
     "undone", "stood_back", "resumed", "restored", "failed", "stopped",

@@ -20,10 +20,10 @@ from rankwise.record import recording_run
 from rankwise.scratch import remove_scratch
 from rankwise.tune import directories, node
 from rankwise.tune.document import Tuner
-from rankwise.tune.events import FILE_NAME
-from rankwise.tune.output import tuners_of_hosts, write_summary
+from rankwise.tune.output import EVENTS
 from rankwise.tune.preload import tune_environment
 from rankwise.tune.session import Asked, Session
+from rankwise.tune.summary import tuners_of_hosts, write_summary
 
 _OF_THIS_HOST = ("localhost", "127.0.0.1", "::1")
 
@@ -68,7 +68,7 @@ class TunedJob:
             write_summary(output, done)
         if beside is not None:
             for file in {self.session.events, *(output.glob("*.jsonl") if output is not None else ())}:
-                here = file.name == FILE_NAME
+                here = file.name == EVENTS
                 with contextlib.suppress(FileNotFoundError):
                     shutil.copyfile(file, beside / (f"{socket.gethostname()}.jsonl" if here else file.name))
         return done, self.session.left + unknown

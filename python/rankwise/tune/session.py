@@ -6,15 +6,15 @@ from __future__ import annotations
 import os
 from contextlib import ExitStack
 from dataclasses import dataclass
-
-import msgspec
+from typing import TYPE_CHECKING
 
 from rankwise.tune import directories
-from rankwise.tune.document import Tuner, tuner_of
-from rankwise.tune.events import FILE_NAME, read_events
-from rankwise.tune.output import claim, write_summary
+from rankwise.tune.output import EVENTS, LOG, PLAN, claim
 from rankwise.tune.plan import Plan, this_node
-from rankwise.tune.tuner_process import LOG, TunerProcess
+from rankwise.tune.tuner_process import TunerProcess
+
+if TYPE_CHECKING:
+    from rankwise.tune.document import Tuner
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class Session:
             undo.pop_all()
         self.output = self._claim.path if self._claim is not None else None
         self._kept = self.output or self._state
-        self.events = self._kept.resolve() / FILE_NAME
+        self.events = self._kept.resolve() / EVENTS
         self._process: TunerProcess | None = None
         self.plan = Plan(
             pus=pus,
@@ -78,7 +78,7 @@ class Session:
             RankwiseError: It could not start.
         """
         directories.check_socket(plan.socket)
-        path = self._kept / "plan"
+        path = self._kept / PLAN
         plan.write(path)
         self._process = TunerProcess(path, plan.socket, self._kept / LOG)
 
@@ -92,14 +92,21 @@ class Session:
         Raises:
             RankwiseError: Its events cannot be read, or the summary cannot be written.
         """
+        # Nothing that a tuner needs to start with: the job runs while they are loaded.
+        from msgspec.structs import replace
+
+        from rankwise.tune.document import tuner_of
+        from rankwise.tune.events import read_events
+        from rankwise.tune.summary import write_summary
+
         early = self._process.end() if self._process is not None else ""
         events = read_events(self.events)
         done = tuner_of(events, ended_early=early)
         if early and (problem := directories.remove_state(self._state, directories.GUARD_S)):
-            done = msgspec.structs.replace(done, ended_early=f"{early}; {problem}")
+            done = replace(done, ended_early=f"{early}; {problem}")
         elif done.left:
             # It may be possible now.
-            done = msgspec.structs.replace(done, left=directories.put_back(self._state))
+            done = replace(done, left=directories.put_back(self._state))
         if self._claim is not None:
             write_summary(self._claim.path, [done])
             self._claim.settle()
