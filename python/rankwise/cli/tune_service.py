@@ -9,8 +9,6 @@ from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING
 
-import msgspec
-
 from rankwise.errors import RankwiseError
 
 if TYPE_CHECKING:
@@ -21,7 +19,7 @@ if TYPE_CHECKING:
 def show(args: argparse.Namespace) -> int:
     """Print the decisions of a tuner that has ended."""
     from rankwise.cli.tune_show import tuner_text
-    from rankwise.tune.output import read_output
+    from rankwise.tune.summary import read_output
 
     if args.name is None:
         raise RankwiseError(
@@ -83,9 +81,7 @@ def stop(args: argparse.Namespace) -> int:
 
 def attach(args: argparse.Namespace) -> int:
     """Tune processes that run, until they end or Ctrl-C; 1 if the tuner ended before, or not all could be put back."""
-    from rankwise.cli.terminal import Terminal
-    from rankwise.cli.tune_show import tuner_text
-    from rankwise.tune.attached import tune_processes
+    from rankwise.child import uninterrupted
 
     if not args.pid:
         raise RankwiseError(
@@ -93,6 +89,18 @@ def attach(args: argparse.Namespace) -> int:
             "look with `pgrep -a app`: `-x` compares 15 letters of a name only",
             status=2,
         )
+    with uninterrupted():
+        tuner = _tuned(args)
+    from rankwise.cli.tune_show import tuner_text  # the tuner did not wait for it
+
+    _print(args, [tuner], lambda: tuner_text(tuner))
+    return 1 if tuner.ended_early or tuner.left else 0
+
+
+def _tuned(args: argparse.Namespace) -> Tuner:
+    from rankwise.cli.terminal import Terminal
+    from rankwise.tune.attached import tune_processes
+
     terminal = Terminal(args)
     count = len(set(args.pid))
     what = "tuning " + ("1 process until it ends" if count == 1 else f"{count} processes until they end")
@@ -106,9 +114,7 @@ def attach(args: argparse.Namespace) -> int:
         if not args.quiet:
             terminal.note(what)
 
-    tuner = tune_processes(args.pid, asked_of(args), args.keep, begun)
-    _print(args, [tuner], lambda: tuner_text(tuner))
-    return 1 if tuner.ended_early or tuner.left else 0
+    return tune_processes(args.pid, asked_of(args), args.keep, begun)
 
 
 def asked_of(args: argparse.Namespace) -> Asked:
@@ -154,6 +160,8 @@ def _sockets(args: argparse.Namespace) -> list[Path]:
 
 
 def _print(args: argparse.Namespace, tuners: list[Tuner], text: Callable[[], str]) -> None:
+    import msgspec
+
     from rankwise.cli.terminal import Terminal
     from rankwise.tune.document import SCHEMA, Tuning
 

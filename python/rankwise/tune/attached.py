@@ -10,13 +10,16 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from rankwise.child import ENDING
 from rankwise.errors import RankwiseError
-from rankwise.tune.document import Tuner
 from rankwise.tune.session import Asked, Session
 
+if TYPE_CHECKING:
+    from rankwise.tune.document import Tuner
+
 _LOOK_S = 0.05
-_ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 def tune_processes(
@@ -50,14 +53,16 @@ def tune_processes(
 
 
 def wait(session: Session) -> None:
-    """Wait until the tuner has ended, or this process is asked to end."""
+    """Wait until the tuner has ended, or this process is asked to end, also where that is `uninterrupted`."""
     # No threading.Event: a handler that sets it waits for ever for the lock that the interrupted wait() has.
     asked: list[int] = []
-    before = {number: signal.signal(number, lambda number, _: asked.append(number)) for number in _ENDING}
+    before = {number: signal.signal(number, lambda number, _: asked.append(number)) for number in ENDING}
+    blocked = signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDING)
     try:
         while session.is_running() and not asked:
             time.sleep(_LOOK_S)
     finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
         for number, handler in before.items():
             signal.signal(number, handler)
 

@@ -89,7 +89,7 @@ def stop(path: Path) -> Stopped:
     except _NoAnswer:
         if answers(path):
             raise
-        return Stopped(0, "it ended before it answered; its guard gives masks back")
+        return Stopped(0, "it ended before it answered; if it was killed, its guard gives masks back")
     until = time.monotonic() + _END_S
     # It removes its socket last; one that is killed meanwhile leaves it.
     while os.path.lexists(path):

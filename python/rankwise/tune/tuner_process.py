@@ -8,13 +8,13 @@ import os
 import signal
 import subprocess
 import time
+from collections.abc import Callable
 from pathlib import Path
 
-from rankwise.child import ending_with_us
+from rankwise.child import ENDING, ending_with_us, uninterrupted
 from rankwise.errors import RankwiseError
 from rankwise.tune.installed import TUNER, installed
 
-LOG = "log"
 _START_S = 5.0
 # It ended as asked, and has in its journal what it could not give back (tune/main.cpp).
 _LEFT_STATUS = 3
@@ -38,16 +38,19 @@ class TunerProcess:
 
     def __init__(self, plan: Path, socket: Path, log: Path):
         self._log = log
-        with log.open("wb") as saying:
-            # A session of its own: Ctrl-C reaches the launcher, and the tuner only by us.
-            self._process = subprocess.Popen(
-                [installed(TUNER), plan], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                stderr=saying, start_new_session=True, preexec_fn=ending_with_us(),
-            )  # fmt: skip
+        started = False
         try:
-            self._wait_until_it_answers(socket)
+            with uninterrupted(), log.open("wb") as saying:
+                # A session of its own: Ctrl-C reaches the launcher, and the tuner only by us.
+                self._process = subprocess.Popen(
+                    [installed(TUNER), plan], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                    stderr=saying, start_new_session=True, preexec_fn=_beginning(),
+                )  # fmt: skip
+                started = True
+                self._wait_until_it_answers(socket)
         except BaseException:
-            self.end()
+            if started:
+                self.end()
             raise
 
     def is_running(self) -> bool:
@@ -56,14 +59,15 @@ class TunerProcess:
 
     def end(self) -> str:
         """Let it put back what it changed and end; returns why it ended in another way, empty if it did not."""
-        with contextlib.suppress(ProcessLookupError):
-            self._process.terminate()
-        try:
-            self._process.wait(_END_S)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
-            return f"it did not end within {_END_S:g} s, and was killed"
+        with uninterrupted():
+            with contextlib.suppress(ProcessLookupError):
+                self._process.terminate()
+            try:
+                self._process.wait(_END_S)
+            except subprocess.TimeoutExpired:
+                self._process.kill()
+                self._process.wait()
+                return f"it did not end within {_END_S:g} s, and was killed"
         return self._why() if self._process.returncode not in (0, _LEFT_STATUS) else ""
 
     def _wait_until_it_answers(self, socket: Path) -> None:
@@ -81,6 +85,17 @@ class TunerProcess:
         if status < 0:
             return f"it died of {signal.Signals(-status).name}"
         return last_error(self._log) or f"it ended with status {status}"
+
+
+def _beginning() -> Callable[[], None]:
+    """What it does before it becomes the tuner."""
+    end_with_us = ending_with_us()
+
+    def begin() -> None:
+        end_with_us()
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDING)
+
+    return begin
 
 
 def last_error(log: Path) -> str:

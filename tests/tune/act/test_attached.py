@@ -233,3 +233,19 @@ def test_a_tuner_without_a_program_starts_without_what_only_programs_need(module
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("after_s", [0.08, 0.12, 0.16, 0.2, 0.24, 0.28])
+def test_ctrl_c_ends_it_also_while_it_starts(start, tmp_path, after_s):
+    # GIVEN a tuner that is being started
+    job = start(1)
+    before = masks(job.pid)
+    tuning = subprocess.Popen([RANKWISE, "tune", "-q", "--pid", str(job.pid)], stdout=subprocess.PIPE)
+    time.sleep(after_s)
+    # WHEN Ctrl-C comes, wherever that is
+    tuning.send_signal(signal.SIGINT)
+    # THEN it ends, and nothing of it is left
+    tuning.communicate(timeout=60)
+    assert tuning.returncode in (0, 130, -signal.SIGINT)
+    assert masks(job.pid) == before
+    assert not (directories.user_directory() / str(tuning.pid)).exists()
