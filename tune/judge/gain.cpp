@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 
 namespace rankwise::tune {
 
@@ -36,13 +37,19 @@ Mean mean_of(std::span<const double> rates) {
 }
 
 /// What Student's t exceeds with a probability: Cornish-Fisher expansion of what the normal distribution does
-/// (Abramowitz & Stegun, 26.7.5 and 26.2.23).
+/// (Abramowitz & Stegun, 26.7.5 and 26.2.23), and below two degrees of freedom, where it is too small,
+/// between what is exact at one and at two.
 double quantile(double outside, double freedom) {
+    if (freedom < 2) {
+        const double at_one = 1 / std::tan(std::numbers::pi * outside),
+                     at_two = (1 - 2 * outside) / std::sqrt(2 * outside * (1 - outside));
+        return at_one * std::pow(at_two / at_one, std::max(freedom, 1.0) - 1);
+    }
     const double u = std::sqrt(-2 * std::log(outside));
     const double z =
         u - (2.515517 + u * (0.802853 + u * 0.010328)) / (1 + u * (1.432788 + u * (0.189269 + u * 0.001308)));
     const double z3 = z * z * z, z5 = z3 * z * z, z7 = z5 * z * z;
-    const double v = std::max(freedom, 2.0);
+    const double v = freedom;
     return z + (z3 + z) / (4 * v) + (5 * z5 + 16 * z3 + 3 * z) / (96 * v * v) +
            (3 * z7 + 19 * z5 + 17 * z3 - 15 * z) / (384 * v * v * v);
 }
