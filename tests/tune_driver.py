@@ -22,7 +22,7 @@ def program(flags: tuple[str, ...] = SANITIZED) -> Path:
     """The driver built with these flags, from what the sources are now."""
     rooms = [
         [TOP / "tests/tune/driver.cpp"],
-        [TOP / "tests/tune/two_memories.cpp"],
+        [TOP / "tests/tune/other_machines.cpp"],
         [TOP / "tune/linux_system.cpp"],
         *(files_of(room) for room in ("proc", "plan", "observe", "act", "events")),
     ]

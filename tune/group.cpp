@@ -132,7 +132,7 @@ ChangedMasks Group::changed_by_others(const std::function<PuSet(const TaskId &)>
             changed.ranks.push_back(rank.rank);
             const PuSet units = usable(rank.process);
             const bool by_kernel = (rank.mask & units) == cut(known.set, units);
-            known.bound_within = !by_kernel && known.set != known.original && (rank.mask & ~known.set).none();
+            known.bound_within = !by_kernel && is_bound_within(rank.mask, known.set, known.original);
             if (!by_kernel && !known.bound_within) {
                 changed.by_somebody = true;
                 known.original = known.set = rank.mask;

@@ -42,7 +42,7 @@ void MovedInterrupts::give_back(System &system, const EventLog &log,
         }
         log.add(Event::restored, line.group,
                 "interrupt " + std::to_string(number) +
-                    " is where it was: the ranks are gone that it was moved for");
+                    " is given back: the ranks are gone that it was moved for");
         return true;
     });
 }

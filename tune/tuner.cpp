@@ -60,6 +60,7 @@ struct Tuner::State {
     std::optional<Trial> trial;
     Mapping trial_mapping;
     MovedInterrupts interrupts;
+    bool moves_pages = false;
     std::string left_of; ///< group of which a change could not be taken back whole
     Seconds next_full = 0, next_light = 0, filled_at = 0;
     double budget = 0, slowed = 1;
@@ -224,8 +225,9 @@ struct Tuner::State {
     Seconds look(Seconds now) {
         const Sample sample = system.sample(false);
         meet(sample);
-        give_interrupts_back();
-        const bool may_act = !stands_back(sample) && has_taken_back();
+        if (!moves_pages)
+            give_interrupts_back();
+        const bool may_act = !stands_back(sample) && has_taken_back() && !moves_pages;
         bool worth_it = false;
         for (auto &[name, group] : groups) {
             Sample own = part_of(sample, name);
@@ -510,8 +512,13 @@ Seconds Tuner::step() {
         state.learn(now);
         return now;
     }
-    if (const std::optional<Seconds> next = state.system.go_on())
+    const std::optional<Seconds> next = state.system.go_on();
+    state.moves_pages = next.has_value();
+    if (next) {
+        if (now >= state.next_full)
+            state.look(now);
         return *next;
+    }
     if (now >= state.next_full)
         return state.look(now);
     if (state.due() <= now)

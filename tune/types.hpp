@@ -33,6 +33,12 @@ inline PuSet cut(const PuSet &mask, const PuSet &allowed) {
     return rest.any() ? rest : allowed;
 }
 
+/// @brief Whether a runtime has bound a thread to a part of `set`, which its rank was given in exchange for
+/// as many units: else it would have bound it to the same part of these.
+inline bool is_bound_within(const PuSet &mask, const PuSet &set, const PuSet &original) {
+    return mask != set && (mask & ~set).none() && set != original && set.count() == original.count();
+}
+
 /// @brief A processing unit and what it is part of. Numbers of parts are unique on the node; -1 where hwloc
 /// knows of none.
 struct Pu {

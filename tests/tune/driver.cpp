@@ -185,11 +185,8 @@ void do_line(const std::string &line, LinuxSystem &system) {
     } else if (what == "bound") { // within what the tuner gave a rank, in exchange for what it had
         std::string after, original;
         words >> to >> after >> original;
-        const ThreadEntry entry{.original = pus(original), .after = pus(after)};
-        const auto mask = pus(to);
-        std::cout << (is_bound_within(mask, entry)
-                          ? format_pu_list(exchanged(mask, entry.after, entry.original))
-                          : "no")
+        const auto mask = pus(to), set = pus(after), had = pus(original);
+        std::cout << (is_bound_within(mask, set, had) ? format_pu_list(exchanged(mask, set, had)) : "no")
                   << std::endl;
     } else if (what == "restore") {
         std::cout << given_back_text(system.restore()) << std::endl;

@@ -35,6 +35,9 @@ std::string Actor::apply_interrupts(const std::vector<Change::Interrupt> &interr
                              .after = interrupt.to.any() ? interrupt.to : known->second.original};
         if (known != content_.interrupts.end()) {
             if (*mask != known->second.after) {
+                if (interrupt.to.none()) { // what somebody else set stays
+                    continue;
+                }
                 return "the affinity of " + name + " was changed by another process";
             }
             entry.original = known->second.original;
@@ -71,11 +74,24 @@ void Actor::undo_interrupts(std::vector<InterruptEntry> &done) {
     }
     // Where it cannot be written, the last record has both masks all the same.
     journal_.add({}, done);
+    for (const auto &entry : done) {
+        if (entry.after == entry.original && interrupt_affinity(proc_, entry.number) == entry.original) {
+            forget_interrupt(entry.number);
+        }
+    }
 }
 
-/// It has what it had before the first change.
+/// It has what it had before the first change, or what somebody else set.
 void Actor::forget_interrupt(std::int32_t number) {
-    content_.interrupts.erase(number);
+    const auto known = content_.interrupts.find(number);
+    if (known == content_.interrupts.end()) {
+        return;
+    }
+    // Else whoever reads the journal would take what somebody else sets for what this tuner did.
+    auto entry = known->second;
+    entry.before = entry.after = entry.original;
+    journal_.add({}, {entry});
+    content_.interrupts.erase(known);
     if (content_.interrupts.empty()) {
         guard_.release([](const TaskId &name) { return name == TaskId{}; });
     }
@@ -94,11 +110,15 @@ std::string Actor::apply(const Change &change, const std::vector<RankSample> &ra
     last_ = {};
     journal_.renew(content_);
     RankMoves moves(change.moves, ranks, proc_, sys_, guard_, journal_, content_);
-    if (auto why = change.moves.empty() ? std::string() : moves.run(); !why.empty()) {
-        return why;
+    auto why = change.moves.empty() ? std::string() : moves.run();
+    if (why.empty()) {
+        why = apply_interrupts(change.interrupts);
+        why = why.empty() ? why : moves.undo(std::move(why));
     }
-    if (auto why = apply_interrupts(change.interrupts); !why.empty()) {
-        return moves.undo(std::move(why));
+    if (!why.empty()) {
+        stuck_ = moves.stuck();
+        stick(stuck_);
+        return why;
     }
     // Those of a change before that are still on their way are not wanted there any more.
     pages_ = PageMoves(change.pages, proc_);
@@ -110,6 +130,7 @@ std::string Actor::apply(const Change &change, const std::vector<RankSample> &ra
         }
     }
     for (const auto &entry : moves.done()) {
+        unsettled_.erase(entry.thread);
         last_.masks.threads.emplace(entry.thread, entry).first->second.original = entry.before;
     }
     for (const auto &interrupt : change.interrupts) {
@@ -161,11 +182,37 @@ std::string Actor::undo() {
         pages_.turn_back();
         last_.pages.clear();
     }
+    for (const auto &[thread, entry] : last_.masks.threads) {
+        unsettled_.erase(thread);
+    }
     if (restored.failed > 0) {
+        stick(restored.left);
         return std::to_string(restored.failed) + " threads or interrupts cannot be given back what they had";
     }
     last_ = {};
     return {};
+}
+
+/// What could not be taken back may have either mask until it can.
+void Actor::stick(const JournalContent &left) {
+    for (const auto &[thread, entry] : left.threads) {
+        unsettled_.insert(thread);
+    }
+}
+
+void Actor::try_again() {
+    if (stuck_.threads.empty()) {
+        return;
+    }
+    const auto before = std::exchange(stuck_, tune::restore(stuck_, proc_, sys_).left);
+    for (const auto &[thread, entry] : before.threads) {
+        const auto known = content_.threads.find(thread);
+        if (!stuck_.threads.contains(thread) && known != content_.threads.end()) {
+            known->second.before = entry.before;
+            known->second.after = entry.after;
+            unsettled_.erase(thread);
+        }
+    }
 }
 
 std::string Actor::give_back(const std::vector<TaskId> &processes) {
@@ -181,6 +228,7 @@ std::string Actor::give_back(const std::vector<TaskId> &processes) {
         return std::to_string(restored.failed) + " threads cannot be given back what they had";
     }
     for (const auto &[thread, entry] : masks.threads) {
+        unsettled_.erase(thread);
         auto &known = content_.threads.at(thread);
         known.before = entry.after;
         known.after = entry.original;
@@ -203,6 +251,7 @@ Restored Actor::restore() {
     pages_.add(back);
     auto restored = tune::restore(content_, proc_, sys_);
     content_ = restored.left;
+    stuck_ = {};
     if (restored.failed == 0) {
         forget(); // else whoever starts next tries again
     }
@@ -211,6 +260,7 @@ Restored Actor::restore() {
 
 void Actor::forget() {
     content_ = {};
+    unsettled_.clear();
     journal_.remove();
     guard_.release([](const TaskId &) { return true; });
 }
@@ -227,6 +277,7 @@ void Actor::look(const std::vector<RankSample> &ranks) {
             content_.threads[entry.thread] = entry;
         }
     }
+    try_again(); // behind what the ranks were seen with
 }
 
 void Actor::forget_ended(const std::vector<RankSample> &ranks) {
@@ -247,6 +298,8 @@ void Actor::forget_ended(const std::vector<RankSample> &ranks) {
         std::erase_if(content_.threads, [&](const auto &item) { return is_gone(item.second.process); });
     guard_.release(is_gone);
     std::erase_if(homes_, [&](const auto &item) { return is_gone(item.first); });
+    std::erase_if(stuck_.threads, [&](const auto &item) { return is_gone(item.second.process); });
+    std::erase_if(unsettled_, [&](const TaskId &thread) { return !content_.threads.contains(thread); });
     if (forgotten > 0 && content_.empty()) {
         journal_.remove();
     }
@@ -287,7 +340,7 @@ void Actor::settle(const std::vector<RankSample> &ranks, std::vector<ThreadEntry
         }
         // What was applied last may be undone, without another record: then its masks before are the tuner's.
         if (entry.before != entry.after && !last_.masks.threads.contains(item.first) &&
-            std::ranges::none_of(sample->threads, has(entry.before))) {
+            !unsettled_.contains(item.first) && std::ranges::none_of(sample->threads, has(entry.before))) {
             changed.push_back(entry);
             changed.back().before = entry.after;
         }
@@ -304,15 +357,29 @@ void Actor::heed(const RankSample &rank, std::vector<ThreadEntry> &changed) {
         }
         auto entry = known->second;
         cpuset = cpuset ? cpuset : cpuset_of(proc_, sys_, rank.process.number);
+        if (unsettled_.contains(thread.id) &&
+            (thread.mask == entry.before ||
+             ((entry.before & *cpuset).any() && thread.mask == cut(entry.before, *cpuset)))) {
+            std::swap(entry.before, entry.after);
+            changed.push_back(entry);
+            if (!stuck_.threads.contains(thread.id) && !last_.masks.threads.contains(thread.id)) {
+                unsettled_.erase(thread.id);
+            }
+            continue;
+        }
         if ((entry.after & *cpuset).any()) {
             // What its runtime has bound it to since is mapped back with the rest.
-            if (thread.mask == cut(entry.after, *cpuset) || is_bound_within(thread.mask, entry)) {
+            if (thread.mask == cut(entry.after, *cpuset) ||
+                is_bound_within(thread.mask, entry.after, entry.original)) {
                 continue;
             }
             // somebody else's will
             entry.original = to_give_back(proc_, rank.process.number, thread.id.number, thread.mask, *cpuset);
+            unsettled_.erase(thread.id);
+        } else { // none of its units is left, and it is the kernel's doing: once they are back, so is what it
+                 // had
+            unsettled_.insert(thread.id);
         }
-        // Where none of its units is left, it is the kernel's doing: once they are back, so is what it had.
         entry.before = entry.after;
         entry.after = thread.mask;
         changed.push_back(entry);

@@ -65,6 +65,8 @@ class Actor {
     void forget_ended(const std::vector<RankSample> &ranks);
     void settle(const std::vector<RankSample> &ranks, std::vector<ThreadEntry> &changed);
     void heed(const RankSample &rank, std::vector<ThreadEntry> &changed);
+    void stick(const JournalContent &left);
+    void try_again();
 
     Guard &guard_;
     Journal &journal_;
@@ -80,6 +82,12 @@ class Actor {
         JournalContent masks; ///< `original` is what was there before it
         std::vector<Change::Pages> pages;
     } last_; ///< what was applied last
+    /// Of a change that did not come about, what could not be taken back; `original` is what was there before
+    /// it.
+    JournalContent stuck_;
+    /// Threads that may have the mask of `before` though nobody set it since: it could not be taken back, or
+    /// a cpuset has its units again.
+    std::set<TaskId> unsettled_;
 };
 
 } // namespace rankwise::tune

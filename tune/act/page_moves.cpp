@@ -23,8 +23,8 @@ constexpr std::size_t first_batch_bytes = std::size_t{256} << 10U;
 // What surely takes no longer; a larger page cannot go in a batch.
 constexpr std::size_t largest_batch_bytes = std::size_t{32} << 20U;
 constexpr int move_own_pages = 1 << 1; // MPOL_MF_MOVE: those that no other process has mapped
-// That a rank's moved pages are remembered in: 32 bytes each.
-constexpr std::size_t most_pieces = 30'000;
+// That moved pages of all ranks are remembered in: 32 bytes each.
+constexpr std::size_t most_pieces = 100'000;
 constexpr std::uint64_t most_page_bytes = std::uint64_t{1} << 34U;
 
 Seconds now() {
@@ -138,6 +138,7 @@ void PageMoves::turn_back() {
     while (!work_.empty()) {
         next_process();
     }
+    pieces_ = 0;
     for (auto &[process, ranges] : std::exchange(were_on_, {})) {
         work_.push_back({process, -1, std::move(ranges)});
     }
@@ -230,10 +231,11 @@ bool PageMoves::remember(const TaskId &process, const Batch &batch, const std::v
         if (!ranges.empty() && ranges.back().begin + ranges.back().bytes == begin &&
             ranges.back().page_bytes == batch.page_bytes && ranges.back().to_numa == on[at]) {
             ranges.back().bytes += batch.page_bytes;
-        } else if (ranges.size() == most_pieces) {
+        } else if (pieces_ == most_pieces) {
             return false;
         } else {
             ranges.push_back({begin, batch.page_bytes, batch.page_bytes, on[at]});
+            ++pieces_;
         }
     }
     return true;

@@ -79,6 +79,7 @@ class PageMoves {
     Descriptor process_;
     std::deque<MemoryRange> ranges_;                     ///< of the first, what is left
     std::map<TaskId, std::vector<MemoryRange>> were_on_; ///< pages that were moved, and their nodes before
+    std::size_t pieces_ = 0;                             ///< of these
     std::set<TaskId> touched_;
     std::size_t batch_bytes_;
     std::vector<std::string> troubles_;

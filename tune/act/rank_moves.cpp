@@ -43,14 +43,22 @@ std::vector<const ThreadEntry *> RankMoves::entries_of(const TaskId &process) co
     return entries;
 }
 
-/// Of a thread that was moved before, or was born to one that was.
+/// Of a thread that was moved before, was born to one that was, or has bound itself within what its rank was
+/// given.
 std::optional<PuSet> RankMoves::original_of(const TaskId &thread, const PuSet &mask, const PuSet &cpuset,
                                             const std::vector<const ThreadEntry *> &siblings) const {
     if (const auto known = content_.threads.find(thread); known != content_.threads.end()) {
         return known->second.original;
     }
-    const auto *const from = inherited_from(mask, cpuset, siblings);
-    return from != nullptr ? std::optional(from->original) : std::nullopt;
+    if (const auto *const from = inherited_from(mask, cpuset, siblings)) {
+        return from->original;
+    }
+    const auto main = std::ranges::find_if(
+        siblings, [](const ThreadEntry *entry) { return entry->thread.number == entry->process.number; });
+    if (main != siblings.end() && is_bound_within(mask, (*main)->after, (*main)->original)) {
+        return exchanged(mask, (*main)->after, (*main)->original);
+    }
+    return std::nullopt;
 }
 
 const PuSet &RankMoves::allowed(const std::string &group) {
@@ -59,11 +67,15 @@ const PuSet &RankMoves::allowed(const std::string &group) {
     if (!is_new) {
         return units; // threads' masks are looked at again where each is moved
     }
+    std::map<TaskId, std::vector<const ThreadEntry *>> entries;
+    for (const auto &[id, entry] : content_.threads) {
+        entries[entry.process].push_back(&entry);
+    }
     for (const auto &rank : ranks_) {
         if (rank.group != group) {
             continue;
         }
-        const auto siblings = entries_of(rank.process);
+        const auto &siblings = entries[rank.process];
         for (const auto &thread : rank.threads) {
             units |= original_of(thread.id, thread.mask, PuSet{}.set(), siblings).value_or(thread.mask);
         }
@@ -116,9 +128,14 @@ std::string RankMoves::find_thread(Mover &mover, std::int32_t number,
     entry.thread = {number, stat->start};
     entry.before = *mask;
     const auto known = content_.threads.find(entry.thread);
+    std::optional<PuSet> bound;
     if (known != content_.threads.end() && *mask != known->second.after &&
         *mask != cut(known->second.after, mover.cpuset)) {
-        return "the mask of " + mover.name + " was changed by another process";
+        const auto &[set, had] = std::tie(known->second.after, known->second.original);
+        if (!is_bound_within(*mask, set, had)) {
+            return "the mask of " + mover.name + " was changed by another process";
+        }
+        bound = exchanged(*mask, set, had);
     }
     mover.seen.insert(number);
     // Of a thread that was born meanwhile, both are possible: it has its parent's mask of before, or of
@@ -132,7 +149,7 @@ std::string RankMoves::find_thread(Mover &mover, std::int32_t number,
     if (std::ranges::any_of(written_, is_from_moved) && !std::ranges::any_of(written_, is_from_unmoved)) {
         return {};
     }
-    const auto original = original_of(entry.thread, *mask, mover.cpuset, siblings);
+    const auto original = bound ? bound : original_of(entry.thread, *mask, mover.cpuset, siblings);
     entry.original = original ? *original : to_give_back(proc_, process.number, number, *mask, mover.cpuset);
     const auto &[from, to] = std::tie(mover.move->from, mover.move->to);
     entry.after = from.count() == to.count() ? exchanged(*mask, from, to) : to;
@@ -252,6 +269,9 @@ std::string RankMoves::run() {
 }
 
 std::string RankMoves::undo(std::string why) {
+    if (written_.empty()) {
+        return why;
+    }
     std::vector<ThreadEntry> entries;
     JournalContent back;
     for (auto entry : written_) {
@@ -266,9 +286,9 @@ std::string RankMoves::undo(std::string why) {
         content_.threads[entry.thread] = entry;
     }
     written_.clear();
-    if (const auto failed = restore(back, proc_, sys_).failed; failed > 0) {
-        why += "; " + std::to_string(failed) +
-               " threads keep what they were given: they could not be moved back";
+    if (auto restored = restore(back, proc_, sys_); restored.failed > 0) {
+        why += "; " + std::to_string(restored.failed) + " threads cannot be moved back: it is tried again";
+        stuck_ = std::move(restored.left);
     }
     return why;
 }

@@ -34,6 +34,9 @@ class RankMoves {
     /// @return what was done to each thread
     const std::vector<ThreadEntry> &done() const { return written_; }
 
+    /// @return what could not be taken back; `original` is what was there before it
+    const JournalContent &stuck() const { return stuck_; }
+
   private:
     struct Mover {
         const RankMove *move = nullptr;
@@ -63,6 +66,7 @@ class RankMoves {
     std::vector<Mover> movers_;
     std::map<std::string, PuSet> allowed_; ///< of groups, before anything was moved
     std::vector<ThreadEntry> written_;     ///< in the journal, and done but for the last pass
+    JournalContent stuck_;
 };
 
 } // namespace rankwise::tune

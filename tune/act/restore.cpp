@@ -74,7 +74,7 @@ class ProcessRestore {
                 return false;
             }
             if (!is_ours(*mask, *from, cpuset())) {
-                if (!is_bound_within(*mask, *from)) {
+                if (!is_bound_within(*mask, from->after, from->original)) {
                     ++restored_.changed_since;
                     return false;
                 }
@@ -104,7 +104,8 @@ class ProcessRestore {
         if (const auto *const entry = inherited_from(mask, cpuset(), entries_)) {
             return entry;
         }
-        return main_ != nullptr && is_bound_within(mask, *main_) ? main_ : nullptr;
+        const bool is_bound = main_ != nullptr && is_bound_within(mask, main_->after, main_->original);
+        return is_bound ? main_ : nullptr;
     }
 
     const ThreadEntry *entry_of(std::int32_t number) const {
@@ -172,11 +173,6 @@ void restore_interrupt(const InterruptEntry &entry, const std::string &proc, Res
 }
 
 } // namespace
-
-bool is_bound_within(const PuSet &mask, const ThreadEntry &entry) {
-    return mask != entry.after && (mask & ~entry.after).none() && entry.after != entry.original &&
-           entry.after.count() == entry.original.count();
-}
 
 const ThreadEntry *inherited_from(const PuSet &mask, const PuSet &cpuset,
                                   const std::vector<const ThreadEntry *> &entries) {

@@ -29,10 +29,6 @@ std::string restored_text(const Restored &restored);
 const ThreadEntry *inherited_from(const PuSet &mask, const PuSet &cpuset,
                                   const std::vector<const ThreadEntry *> &entries);
 
-/// @brief Whether a runtime has bound a thread to a part of what the tuner gave the rank in exchange: else it
-/// would have bound it to the same part of what the rank had.
-bool is_bound_within(const PuSet &mask, const ThreadEntry &entry);
-
 /// @brief Give each thread its original mask that has what was set last, or that cut by its cpuset; threads
 /// that were born under a changed mask get that of the thread they have it from, the main thread before
 /// others. A thread that is bound within what was set is bound within its original. Where the cpuset has none

@@ -15,6 +15,8 @@ constexpr double page_bytes = 4096;
 constexpr double bytes_per_s = 5e8;
 // They go, come back to be measured without it, and go again.
 constexpr double times_moved = 3;
+// One way. What the job does may be another thing by then.
+constexpr Seconds longest_move = 120;
 
 std::uint64_t pages_elsewhere(const RankLoad &rank, std::int32_t numa) {
     const std::uint64_t all = std::accumulate(rank.pages.begin(), rank.pages.end(), std::uint64_t{0});
@@ -22,14 +24,13 @@ std::uint64_t pages_elsewhere(const RankLoad &rank, std::int32_t numa) {
     return all - (at < rank.pages.size() ? rank.pages[at] : 0);
 }
 
-/// By the time in which it is to be worth it.
-double cost_of(const std::vector<Change::Pages> &moved, const Observation &observation, Seconds goes_on) {
+Seconds time_of(const std::vector<Change::Pages> &moved, const Observation &observation) {
     double pages = 0;
     for (const Change::Pages &each : moved)
         for (const RankLoad &rank : observation.ranks)
             if (rank.process == each.process)
                 pages += static_cast<double>(pages_elsewhere(rank, each.to_numa));
-    return times_moved * pages * page_bytes / bytes_per_s / goes_on;
+    return pages * page_bytes / bytes_per_s;
 }
 
 } // namespace
@@ -55,11 +56,11 @@ std::optional<Proposal> decide_pages(const Observation &observation, const Node 
         loads.home[rank] = here;
         after = iteration_time(problem, problem.current);
     }
-    if (proposal.change.empty())
+    const Seconds takes = time_of(proposal.change.pages, observation);
+    if (proposal.change.empty() || takes > longest_move)
         return std::nullopt;
-    proposal.gain = std::clamp(gain_of(before.seconds, after.seconds) -
-                                   cost_of(proposal.change.pages, observation, goes_on),
-                               0.0, 0.99);
+    proposal.gain =
+        std::clamp(gain_of(before.seconds, after.seconds) - times_moved * takes / goes_on, 0.0, 0.99);
     for (const RankLoad &rank : observation.ranks)
         proposal.mapping.push_back(rank.mask);
     const Change::Pages &first = proposal.change.pages.front();
@@ -103,12 +104,12 @@ std::optional<Proposal> decide_spread(const Observation &observation, const Node
         }
     }
     // Nobody is moved with all pages who does not lose as much as a change is worth.
-    if (proposal.change.pages.empty() || 1 - 1 / most < worth)
+    const Seconds takes = time_of(proposal.change.pages, observation);
+    if (proposal.change.pages.empty() || takes > longest_move || 1 - 1 / most < worth)
         return std::nullopt;
     const double before = iteration_time(problem, problem.current).seconds,
                  after = iteration_time(problem, to).seconds;
-    proposal.gain =
-        std::clamp(gain_of(before, after) - cost_of(proposal.change.pages, observation, goes_on), 0.0, 0.99);
+    proposal.gain = std::clamp(gain_of(before, after) - times_moved * takes / goes_on, 0.0, 0.99);
     return proposal;
 }
 

@@ -143,11 +143,17 @@ Seconds Trial::step() {
     if (outcome_ != Outcome::under_way || system_.now() < due_)
         return due_;
     if (const std::optional<Seconds> next = system_.go_on()) {
-        moving_ = true;
-        return due_ = *next;
+        if (!std::exchange(moving_, true))
+            moves_since_ = system_.now();
+        due_ = *next;
+        if (applied_ && system_.now() - moves_since_ > longest_trial)
+            abandon("its pages cannot be moved in " + std::to_string(static_cast<int>(longest_trial)) + " s");
+        return due_;
     }
-    if (std::exchange(moving_, false))
+    if (std::exchange(moving_, false)) {
+        began_ += system_.now() - moves_since_; // nothing was measured meanwhile
         return due_ = begin(part_);
+    }
     take(system_.sample(!suspended_));
     if (outcome_ != Outcome::under_way)
         return due_;
@@ -215,6 +221,10 @@ void Trial::take(const Sample &sample) {
 }
 
 void Trial::take_rate(const Sample &sample, const Advance &advance) {
+    if (starved_) {
+        end(Outcome::undone, Event::undone, "nothing gets on with it, and all do without it");
+        return;
+    }
     if (what_ == RateOf::iterations)
         window_ = std::clamp(iterations_in_window / advance.rate, policy_.window, longest_window);
     else if (advance.least < calls_in_window && sample.at - last_->at < longest_window)
@@ -248,10 +258,17 @@ void Trial::wait_on(const Sample &sample) {
     window_ = std::min(window_ * 1.5, longest_window);
     const double rate_without = attempt_.expected ? *attempt_.expected : mean(rates_[0]);
     const bool none_is_silent = silent_between(*held_, sample, attempt_.group, attempt_.silent).empty();
-    if (part_ == Part::with && what_ == RateOf::iterations && none_is_silent &&
-        waits > std::max(least_wait, far_too_long / rate_without)) {
-        if (undo("nothing gets on with it"))
-            end(Outcome::undone, Event::undone, "nothing gets on with it");
+    const bool none_gets_on = what_ == RateOf::iterations && none_is_silent &&
+                              waits > std::max(least_wait, far_too_long / rate_without);
+    if (none_gets_on && part_ == Part::with) {
+        // Whether that is its doing is seen without it.
+        starved_ = undo("nothing gets on with it");
+        if (starved_)
+            begin(Part::after);
+        return;
+    }
+    if (none_gets_on && starved_) {
+        end(Outcome::nothing_learned, Event::undone, "nothing gets on without it either");
         return;
     }
     if (waits < longest_iteration)

@@ -100,7 +100,9 @@ class Trial {
     int dropped_ = 0, changes_ = 0;
     std::optional<std::ptrdiff_t> members_; ///< ranks of the group
     bool applied_ = false, suspended_ = false, left_ = false;
-    bool moving_ = false;   ///< pages were on their way at the last step
+    bool moving_ = false; ///< pages were on their way at the last step
+    Seconds moves_since_ = 0;
+    bool starved_ = false;  ///< nothing got on with it: whether it does without it is being seen
     bool by_calls_ = false; ///< though there are iterations: they do not end
 };
 

@@ -22,11 +22,11 @@ constexpr std::array<std::string_view, kinds_of_events> counted{
     "Changes of masks carried out, those that take one back included",
     "Changes whose gain was measured",
     "Changes kept",
-    "Changes undone",
+    "Changes undone, masks that were given back meanwhile included",
     "Times another mover was found",
     "Times no other mover was left",
-    "Times all masks were given back",
-    "Changes that could not be carried out",
+    "Times all masks, or an interrupt, were given back",
+    "Changes that could not be carried out, or not be taken back",
     "Times the tuner stopped"};
 static_assert(!counted.back().empty());
 

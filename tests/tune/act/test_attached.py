@@ -12,6 +12,7 @@ import time
 from pathlib import Path
 
 import pytest
+from tune_driver import masks
 
 from rankwise import locks
 from rankwise.errors import RankwiseError

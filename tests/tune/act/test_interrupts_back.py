@@ -44,7 +44,7 @@ def test_an_interrupt_goes_back_when_its_ranks_are_gone(program):
     # WHEN the job has ended, THEN it is where it was, and nothing is left to be given back at the end
     first, last = outcome.of("restored")
     assert 30 <= first["at_s"] < 40
-    assert first["why"] == "interrupt 40 is where it was: the ranks are gone that it was moved for"
+    assert first["why"] == "interrupt 40 is given back: the ranks are gone that it was moved for"
     assert last["why"] == "all masks are what they were"
     assert outcome.violations == []
 
@@ -88,6 +88,37 @@ def test_what_was_given_back_is_nobodys_any_more(driving, made_up):
     assert affinity.read_text() == "1\n"
     other.end()
     assert affinity.read_text() == "0-1\n"
+
+
+def test_what_somebody_else_made_of_an_interrupt_stays(driving, made_up):
+    # GIVEN an interrupt that was moved, and then by somebody else
+    proc, sys = made_up
+    affinity = proc / "irq/9/smp_affinity_list"
+    driver = driving(lines=[f"proc {proc}", f"sys {sys}", "irq 1"])
+    assert driver.ask("irq 9 1") == ""
+    affinity.write_text("0\n")
+    # WHEN it is to be moved on, THEN it is not
+    assert "was changed by another process" in driver.ask("irq 9 0-1")
+    # WHEN it is given back, THEN it stays, and the tuner has nothing to do with it any more
+    assert driver.ask("irq 9 back") == ""
+    assert affinity.read_text() == "0\n"
+    assert not (driver.state / "journal").exists()
+    affinity.write_text("1\n")
+    driver.kill()
+    assert affinity.read_text() == "1\n"
+
+
+def test_an_interrupt_that_cannot_be_moved_is_claimed_no_longer(driving, made_up):
+    # GIVEN one that can be moved, and one that is not there any more once it was looked for
+    proc, sys = made_up
+    driver = driving(lines=[f"proc {proc}", f"sys {sys}", "irq 1"])
+    (proc / "irq/10").mkdir()
+    (proc / "irq/10/smp_affinity_list").symlink_to("/proc/self/oom_adj")  # 1 becomes another number
+    # WHEN both are to be moved, and neither is
+    assert driver.ask("irq 9 1 10 1").startswith("interrupt 10 cannot be moved")
+    assert (proc / "irq/9/smp_affinity_list").read_text() == "0-1\n"
+    # THEN no journal has them
+    assert not (driver.state / "journal").exists()
 
 
 def test_isolated_units_are_known(driving, made_up):

@@ -61,6 +61,7 @@ struct Job {
     std::vector<double> moves;
     std::string pattern = "none"; ///< none, ring, pairs, halves
     double noise = 0.005;         ///< standard deviation of an iteration's slowly changing factor
+    double bytes_of_rank = 4e8;   ///< of its pages
     double away = 0;              ///< by how much computation is slower whose pages are elsewhere
     /// What a rank waits for its partner's computation where the two cores are unequal (S-lammps).
     double out_of_phase = 0;

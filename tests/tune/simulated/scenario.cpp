@@ -70,6 +70,7 @@ Job make_job(const std::string &name, const std::map<std::string, std::string> &
         {"moves", [&](const std::string &v) { job.moves = numbers(v); }},
         {"pattern", [&](const std::string &v) { job.pattern = v; }},
         {"noise", [&](const std::string &v) { job.noise = std::stod(v); }},
+        {"resident", [&](const std::string &v) { job.bytes_of_rank = std::stod(v); }},
         {"away", [&](const std::string &v) { job.away = std::stod(v); }},
         {"out_of_phase", [&](const std::string &v) { job.out_of_phase = std::stod(v); }},
         {"page", [&](const std::string &v) { job.page = v != "0"; }},

@@ -17,8 +17,8 @@ constexpr Seconds chunk = 0.02;
 constexpr Seconds remembered = 0.5;
 // What ranks lose that are moved: caches, and the threads that move.
 constexpr Seconds move_cost = 5e-4;
-// How long a rank's pages are on their way: 400 MB.
-constexpr Seconds seconds_for_pages = 0.4;
+// That pages move at.
+constexpr double bytes_per_s = 1e9;
 // As on Linux, samples that are not asked for other movers look for them so often.
 constexpr Seconds between_looks_for_movers = 10;
 // How much slower a thread is beside one that computes, and beside one that spins.
@@ -36,10 +36,10 @@ std::int32_t common(const Pu &a, const Pu &b) {
     return level;
 }
 
-std::vector<std::uint64_t> pages_on(std::int32_t home) {
+std::vector<std::uint64_t> pages_on(std::int32_t home, double bytes) {
     std::vector<std::uint64_t> pages(static_cast<std::size_t>(home + 1));
     if (!pages.empty())
-        pages.back() = 100000;
+        pages.back() = static_cast<std::uint64_t>(bytes / 4096);
     return pages;
 }
 
@@ -308,7 +308,7 @@ RankSample SimulatedSystem::sample_of(const Job &job, const Rank &rank, std::int
             }
             found.threads.push_back(thread);
         }
-        found.pages_by_numa = pages_on(rank.seen_home);
+        found.pages_by_numa = pages_on(rank.seen_home, job.bytes_of_rank);
     }
     if (!light && job.sampled)
         found.sampled_mpi = rank.mpi;
@@ -425,7 +425,7 @@ std::vector<std::uint64_t> SimulatedSystem::pages_by_numa(const TaskId &process)
     if (!found.rank)
         return {};
     found.rank->seen_home = found.rank->home;
-    return pages_on(found.rank->home);
+    return pages_on(found.rank->home, found.job->bytes_of_rank);
 }
 
 std::string SimulatedSystem::apply(const Change &change) {
@@ -464,7 +464,7 @@ std::string SimulatedSystem::apply(const Change &change) {
                 violations_.push_back(job->name + ": two ranks on one unit");
     }
     pages_ = last_pages_ = change.pages;
-    pages_there_ = now_ + seconds_for_pages * static_cast<double>(pages_.size());
+    pages_there_ = now_ + time_of_pages();
     last_lines_.clear();
     for (const Change::Interrupt &interrupt : change.interrupts) {
         const std::int32_t was = lines_.at(interrupt.number).unit;
@@ -474,6 +474,15 @@ std::string SimulatedSystem::apply(const Change &change) {
     }
     ++applied_;
     return {};
+}
+
+/// That they are on their way.
+Seconds SimulatedSystem::time_of_pages() {
+    Seconds takes = 0;
+    for (const Change::Pages &pages : pages_)
+        if (const Found found = find(pages.process); found.job)
+            takes += found.job->bytes_of_rank / bytes_per_s;
+    return takes;
 }
 
 std::optional<Seconds> SimulatedSystem::go_on() {
@@ -511,7 +520,7 @@ std::string SimulatedSystem::undo() {
     for (Change::Pages &pages : last_pages_)
         std::swap(pages.from_numa, pages.to_numa);
     pages_ = std::exchange(last_pages_, {});
-    pages_there_ = now_ + seconds_for_pages * static_cast<double>(pages_.size());
+    pages_there_ = now_ + time_of_pages();
     ++applied_;
     return {};
 }

@@ -60,6 +60,7 @@ class SimulatedSystem final : public System {
     const Core &core(std::int32_t pu) const { return cores_.at(static_cast<std::size_t>(pu)); }
     double capability(const Rank &rank) const;
     double capability(std::int32_t pu) const;
+    Seconds time_of_pages();
     std::int32_t memory_of(const Rank &rank) const;
     double longer_by_memory(const Job &job, std::size_t rank) const;
     std::string move_line(const Change::Interrupt &interrupt);

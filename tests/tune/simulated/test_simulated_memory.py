@@ -64,6 +64,20 @@ def test_a_memory_that_another_job_uses_is_no_better(simulator):
     assert outcome.of("applied")[0]["at_s"] > 60
 
 
+@pytest.mark.parametrize(("resident", "moved"), [(20e9, True), (200e9, False)])
+def test_pages_that_would_be_on_their_way_for_minutes_stay(simulator, resident, moved):
+    # GIVEN ranks whose pages are on the other NUMA node, in a job that has run for long
+    scenario = (
+        "node packages 2 cores 4\npolicy act 1\n"
+        f"job a pus 0,1,2,3 compute 0.01,0.01,0.01,0.01 home 1,0,0,0 away 0.3 resident {resident}\n"
+        "at 1 start a\nuntil 4000\n"
+    )
+    # WHEN it is tuned, THEN they are moved if that takes seconds, and else never tried
+    outcome = simulate(simulator, scenario)
+    assert bool(outcome.of("applied")) == bool(outcome.of("kept")) == moved
+    assert outcome.violations == []
+
+
 def test_where_pages_are_is_looked_at_again_before_they_are_moved(simulator):
     # GIVEN ranks whose pages were on the other NUMA node when they were first looked at, and are not any more
     scenario = (

@@ -48,6 +48,20 @@ def test_a_suspension_is_no_part_of_what_is_measured(simulator, begin, iteration
     assert measured[0]["gain_low"] > 0.3
 
 
+def test_a_pause_of_the_program_is_not_put_down_to_the_change_that_is_tried(simulator):
+    # GIVEN a program that does something else for some seconds while a change is tried
+    tried = simulate(simulator, SWAPPED.format("", "", 60)).of("applied")[0]["at_s"]
+    pause = f"at {tried + 0.6} compute a 9 9 9 9\nat {tried + 6} compute a 0.01 0.01 0.01 0.004"
+    outcome = simulate(simulator, SWAPPED.format("", pause, 120))
+    # WHEN nothing gets on without it either
+    undone, *_ = outcome.of("undone")
+    assert undone["why"] == "nothing gets on without it either"
+    # THEN it is tried again, and kept
+    first, second, *_ = outcome.of("proposed")
+    assert second["moves"] == first["moves"]
+    assert len(outcome.of("kept")) == 1
+
+
 def test_a_tuner_that_comes_late_leaves_nothing_that_is_not_measured(simulator):
     # GIVEN a change that is being tried when the tuner begins to get too little time
     late = "\n".join(f"at {4 + 2.05 * i:.2f} jump 2" for i in range(100))

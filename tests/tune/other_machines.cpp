@@ -1,15 +1,25 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// move_pages(2) of a machine with two memories, in place of that of this one: a page is on node 1 if its
-// number is odd, until it is moved. What is not on these nodes is left to the kernel. In force where
-// $TWO_MEMORIES names a file: each batch that is moved is a line there, `PAGES to NODE`, or `mixed`.
+// System calls of other machines, in place of those of this one.
+//
+// move_pages(2) of one with two memories: a page is on node 1 if its number is odd, until it is moved. What
+// is not on these nodes is left to the kernel. In force where $TWO_MEMORIES names a file: each batch that is
+// moved is a line there, `PAGES to NODE`, or `mixed`.
+//
+// sched_setaffinity(2) and sched_getaffinity(2) of one with 64 units, where $SIXTY_FOUR_UNITS names a
+// directory: the mask of a thread is in a file there with its number as its name, 8 bytes. The threads run
+// where they did. After as many masks as the file `locked` there says, none is set (EPERM).
 #include <cerrno>
 #include <cstdarg>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <map>
+#include <string>
 #include <sys/syscall.h>
+#include <unistd.h>
 
 namespace {
 
@@ -43,6 +53,37 @@ long move(const char *log, std::size_t count, void **pages, const int *nodes, in
     return 0;
 }
 
+/// Whether no mask may be set any more.
+bool is_locked(const std::string &path) {
+    int left = 0;
+    std::FILE *const file = std::fopen(path.c_str(), "r+");
+    if (!file)
+        return false;
+    const bool is_read = std::fscanf(file, "%d", &left) == 1;
+    std::rewind(file);
+    std::fprintf(file, "%d\n", left - 1);
+    std::fclose(file);
+    return is_read && left <= 0;
+}
+
+long affinity(const std::string &masks, long number, long thread, std::size_t bytes, void *mask) {
+    const bool sets = number == SYS_sched_setaffinity;
+    if (sets && is_locked(masks + "/locked")) {
+        errno = EPERM;
+        return -1;
+    }
+    const int file = open((masks + "/" + std::to_string(thread)).c_str(), sets ? O_WRONLY : O_RDONLY);
+    if (file < 0) {
+        errno = ESRCH;
+        return -1;
+    }
+    if (!sets)
+        std::memset(mask, 0, bytes);
+    const ssize_t done = sets ? pwrite(file, mask, 8, 0) : pread(file, mask, 8, 0);
+    close(file);
+    return sets ? 0 : done;
+}
+
 } // namespace
 
 // Six are read, however many there are: as the C library's own does.
@@ -58,6 +99,10 @@ syscall(long number, ...) noexcept { // NOLINT(cert-dcl50-cpp): as it is declare
     if (number == SYS_move_pages && log)
         return move(log, static_cast<std::size_t>(of[1]), reinterpret_cast<void **>(of[2]),
                     reinterpret_cast<const int *>(of[3]), reinterpret_cast<int *>(of[4]));
+    const char *const masks = std::getenv("SIXTY_FOUR_UNITS");
+    if ((number == SYS_sched_setaffinity || number == SYS_sched_getaffinity) && masks)
+        return affinity(masks, number, of[0], static_cast<std::size_t>(of[1]),
+                        reinterpret_cast<void *>(of[2]));
     static auto *const next = reinterpret_cast<long (*)(long, ...)>(dlsym(RTLD_NEXT, "syscall"));
     return next(number, of[0], of[1], of[2], of[3], of[4], of[5]);
 }

@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Masks of several units, where a runtime, a cpuset or a failure changes them between two changes."""
+
+import pytest
+import tune_driver
+from waiting import until
+
+
+class Masks:
+    """Masks of threads on a machine with 64 units (other_machines.cpp)."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        folder.mkdir()
+
+    def __getitem__(self, thread: int) -> set[int]:
+        bits = int.from_bytes((self.folder / str(thread)).read_bytes(), "little")
+        return {unit for unit in range(64) if bits >> unit & 1}
+
+    def __setitem__(self, thread: int, units: set[int]) -> None:
+        (self.folder / str(thread)).write_bytes(sum(1 << unit for unit in units).to_bytes(8, "little"))
+
+    def lock(self, after: int) -> None:
+        """Let so many masks be set, and then none."""
+        (self.folder / "locked").write_text(f"{after}\n")
+
+    def unlock(self) -> None:
+        """Let all be set."""
+        (self.folder / "locked").unlink()
+
+
+@pytest.fixture
+def units(tmp_path, monkeypatch):
+    """Masks, those of threads that are not given one being unknown to the tuner."""
+    monkeypatch.setenv("SIXTY_FOUR_UNITS", str(tmp_path / "masks"))
+    return Masks(tmp_path / "masks")
+
+
+@pytest.fixture
+def online(tmp_path):
+    """Function (units) that says that these are online."""
+    path = tmp_path / "sys/devices/system/cpu/online"
+    path.parent.mkdir(parents=True)
+
+    def write(units: str):
+        path.write_text(units + "\n")
+        return f"sys {tmp_path / 'sys'}"
+
+    write("0-63")
+    return write
+
+
+@pytest.fixture
+def ranks(start, driving, units, online):
+    """Function (masks of the ranks) -> a driver, and of each rank its process and its two threads."""
+
+    def begin(*masks: set[int]):
+        processes = [start(1) for _ in masks]
+        threads = [sorted(tune_driver.masks(process.pid)) for process in processes]
+        for mask, of_rank in zip(masks, threads, strict=True):
+            for thread in of_rank:
+                units[thread] = mask
+        driver = driving(*processes, lines=[online("0-63")])
+        return driver, [process.pid for process in processes], threads
+
+    return begin
+
+
+FIRST, SECOND, THIRD = set(range(4)), set(range(4, 8)), set(range(8, 12))
+
+
+def test_a_thread_that_bound_itself_between_two_changes_gets_back_that_part_of_what_its_rank_had(
+    ranks, units
+):
+    # GIVEN a rank that was moved, and one of its threads that is seen only then, bound to one of the new units
+    driver, (a, b, c), ((main, helper), _, _) = ranks(FIRST, SECOND, THIRD)
+    (units.folder / str(helper)).unlink()
+    assert driver.move((a, "0-3", "4-7"), (b, "4-7", "0-3")) == ""
+    units[helper] = {5}
+    driver.sample()
+    # WHEN the rank is moved on
+    assert driver.move((a, "4-7", "8-11"), (c, "8-11", "4-7")) == ""
+    assert units[main] == THIRD
+    assert units[helper] == {9}
+    # THEN it gets the same part of what the rank had at first
+    driver.end()
+    assert units[main] == FIRST
+    assert units[helper] == {1}
+
+
+def test_a_rank_whose_runtime_bound_its_main_thread_can_be_moved_again(ranks, units):
+    # GIVEN a rank that was moved, and bound to one of its new units since
+    driver, (a, b, _), ((main, helper), _, _) = ranks(FIRST, SECOND, THIRD)
+    assert driver.move((a, "0-3", "4-7"), (b, "4-7", "0-3")) == ""
+    units[main] = {6}
+    driver.sample()
+    # WHEN that unit is exchanged for another one
+    assert driver.move((a, "6", "10")) == ""
+    assert units[main] == {10}
+    # THEN it gets back that part of what it had, and the others get all of it
+    driver.end()
+    assert units[main] == {2}
+    assert units[helper] == FIRST
+
+
+@pytest.mark.parametrize("ends", ["well", "killed"])
+@pytest.mark.parametrize(("mask", "other", "left"), [({0}, {4}, {4}), ({0, 1}, {4, 5}, {4})])
+def test_units_that_a_cpuset_takes_and_gives_again_stay_the_tuners(
+    ranks, units, online, ends, mask, other, left
+):
+    # GIVEN a rank that was moved, whose new units go away, so that the kernel lets it run everywhere
+    driver, (a, b), ((main, helper), (partner, _)) = ranks(mask, other)
+    there, back = as_list(mask), as_list(other)
+    assert driver.move((a, there, back), (b, back, there)) == ""
+    online("0-3,6-63")
+    units[main] = units[helper] = set(range(64)) - {4, 5}
+    driver.sample()
+    driver.sample()
+    # WHEN they come back, or some of them, and the kernel gives it what it had
+    online("0-63" if left == other else "0-4,6-63")
+    units[main] = units[helper] = left
+    driver.sample()
+    driver.sample()
+    # THEN it has at the end what it had at first
+    if ends == "well":
+        driver.end()
+    else:
+        driver.kill()
+        until_given_back(units, main, mask)
+    assert units[main] == mask
+    assert units[helper] == mask
+    assert units[partner] == other
+
+
+def test_what_cannot_be_taken_back_is_not_taken_for_somebody_elses(ranks, units):
+    # GIVEN a change that cannot be taken back
+    driver, (a, b), ((main, _), (partner, _)) = ranks({0}, {4})
+    assert driver.move((a, "0", "4"), (b, "4", "0")) == ""
+    units.lock(0)
+    assert "cannot be given back" in driver.ask("undo")
+    # WHEN it is looked at, and taken back later
+    driver.sample()
+    assert "cannot be given back" in driver.ask("undo")
+    driver.sample()
+    units.unlock()
+    assert driver.ask("undo") == ""
+    assert units[main] == {0}
+    assert units[partner] == {4}
+    # THEN all have at the end what they had at first
+    driver.sample()
+    driver.end()
+    assert units[main] == {0}
+    assert units[partner] == {4}
+
+
+def test_a_change_that_fails_halfway_is_taken_back_once_that_is_possible(ranks, units):
+    # GIVEN a change of which the first thread is moved, the second cannot be, and nothing can be taken back
+    driver, (a, b), ((main, helper), (partner, _)) = ranks({0}, {4})
+    units.lock(1)
+    why = driver.move((a, "0", "4"), (b, "4", "0"))
+    assert why.endswith("1 threads cannot be moved back: it is tried again")
+    assert units[main] == {4}
+    # WHEN that is still so at the next look, and no more at the one after it
+    driver.sample()
+    assert units[main] == {4}
+    units.unlock()
+    driver.sample()
+    # THEN it is taken back
+    assert units[main] == {0}
+    # AND the ranks can be moved
+    assert driver.move((a, "0", "4"), (b, "4", "0")) == ""
+    assert [units[main], units[helper], units[partner]] == [{4}, {4}, {0}]
+    driver.end()
+    assert [units[main], units[helper], units[partner]] == [{0}, {0}, {4}]
+
+
+def test_a_tuner_killed_with_something_that_it_could_not_take_back_leaves_it_to_its_guard(ranks, units):
+    driver, (a, b), ((main, _), _) = ranks({0}, {4})
+    units.lock(1)
+    assert driver.move((a, "0", "4"), (b, "4", "0")) != ""
+    driver.sample()
+    units.unlock()
+    driver.kill()
+    until_given_back(units, main, {0})
+
+
+def as_list(units: set[int]) -> str:
+    """As Linux writes them."""
+    return ",".join(map(str, sorted(units)))
+
+
+def until_given_back(units: Masks, thread: int, mask: set[int]) -> None:
+    """Wait for the guard."""
+    assert until(lambda: units[thread] == mask)
