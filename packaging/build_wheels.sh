@@ -46,18 +46,18 @@ done
 # zig's run-time library lacks what __builtin_cpu_supports() asks; GCC's static one has it.
 LDFLAGS=$(gcc -print-libgcc-file-name)
 export CC="$work/cc" CXX="$work/c++" LDFLAGS
+"$tools/python" "$top/packaging/needed.py" build "$work/source/pyproject.toml" >"$work/needed.txt"
 for python in "$@"; do
     venv=$work/$("$python" -c 'import sys; print("python%d.%d" % sys.version_info[:2])')
     "$python" -m venv "$venv"
-    "$venv/bin/pip" install --quiet -c "$top/constraints.txt" scikit-build-core nanobind setuptools-scm ninja
+    "$venv/bin/pip" install --quiet -c "$top/constraints.txt" -r "$work/needed.txt" ninja
     # In one directory: all that does not depend on Python is compiled once.
     # Not -C, which pip knows only from 23.1 on.
+    rm -rf "$work/plain"
     "$venv/bin/pip" wheel --quiet --no-deps --no-build-isolation --config-settings build-dir="$work/build" \
         -w "$work/plain" "$work/source"
-done
-for wheel in "$work/plain"/*.whl; do
     # It fails where a library or a symbol is needed that such a Linux does not have.
-    PATH=$tools:$PATH "$tools/auditwheel" repair --plat "manylinux_${glibc/./_}_$machine" -w "$directory" "$wheel"
+    PATH=$tools:$PATH "$tools/auditwheel" repair --plat "manylinux_${glibc/./_}_$machine" -w "$directory" "$work/plain"/*.whl
 done
 for wheel in "$directory"/*-abi3-*.whl; do
     [ ! -e "$wheel" ] || "$tools/abi3audit" --strict "$wheel"

@@ -4,7 +4,7 @@
 # that to such a site. Then the build is repeated with headers of the site's own MPI, where they are named.
 # Usage, as root or with user namespaces: packaging/try_offline.sh DIRECTORY PYTHON [MPI_INCLUDE [OPTION...]]
 # for example                             packaging/try_offline.sh wheels python3 /opt/mpich/include
-# DIRECTORY has the source distribution (build_wheels.sh writes it). PYTHON is 3.11 or newer. Options are pip's.
+# DIRECTORY has the source distribution (build_wheels.sh writes it). Options are pip's.
 set -eu
 directory=$(cd "$1" && pwd)
 python=$2
@@ -18,14 +18,7 @@ source=${sources[-1]}
 stem=$(basename "$source" .tar.gz)
 tar -xzf "$source" -C "$work" "$stem/pyproject.toml"
 
-# What its pyproject.toml names, and the tools that scikit-build-core asks pip for where the site has none.
-"$python" - "$work/$stem/pyproject.toml" >"$work/needed.txt" <<'END'
-import sys
-import tomllib
-
-project = tomllib.load(open(sys.argv[1], "rb"))
-print(*project["build-system"]["requires"], *project["project"]["dependencies"], "cmake>=3.20", "ninja>=1.5", sep="\n")
-END
+"$python" "$top/packaging/needed.py" offline "$work/$stem/pyproject.toml" >"$work/needed.txt"
 "$python" -m pip --disable-pip-version-check download -q -c "$top/constraints.txt" \
     -d "$directory/needed" -r "$work/needed.txt"
 

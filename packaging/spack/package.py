@@ -22,6 +22,7 @@ class PyRankwise(PythonPackage):
     depends_on("py-scikit-build-core@0.11:1", type="build")
     depends_on("py-nanobind@2.4:3", type="build")
     depends_on("py-setuptools-scm@8.1:10", type="build")
+    depends_on("py-typing-extensions@4:", when="^python@:3.10", type="build")
     # At run time `libhwloc.so.15` tells what a node is.
     depends_on("hwloc@2:", type="run")
     depends_on("py-bokeh@3.6:3", type="run")

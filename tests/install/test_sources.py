@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from elftools.elf.dynamic import DynamicSection
 from elftools.elf.elffile import ELFFile
+from packaging.requirements import Requirement
 
 from rankwise import _core
 from rankwise.record.library import library_directory
@@ -63,6 +64,24 @@ def test_a_source_distribution_has_all_that_a_build_reads(unpacked):
     ):
         kept = subprocess.run(["git", "ls-files", room], cwd=TOP, capture_output=True, text=True, check=True)
         assert {name for name in kept.stdout.splitlines() if (TOP / name).exists()} <= unpacked
+
+
+def needed(what: str, python: str) -> set[str]:
+    """The names of what packaging/needed.py prints, for one version of Python."""
+    command = [sys.executable, TOP / "packaging" / "needed.py", what, TOP / "pyproject.toml"]
+    lines = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
+    requirements = [Requirement(line) for line in lines]
+    here = {"python_version": python}
+    return {each.name for each in requirements if not each.marker or each.marker.evaluate(here)}
+
+
+def test_where_nothing_can_be_fetched_pip_has_all_that_a_build_and_a_run_ask_for():
+    for python in ("3.10", "3.11", "3.14"):
+        build, run = needed("build", python), needed("run", python)
+        assert needed("offline", python) == build | run | {"cmake", "ninja"}
+        # nanobind's stubgen, which the build runs, and the reader of machine files
+        assert ("typing_extensions" in build, "tomli" in run) == (python == "3.10",) * 2
+        assert {"scikit-build-core", "nanobind", "numpy", "polars"} <= build | run
 
 
 def run_headers(destination: Path, given: str) -> subprocess.CompletedProcess:
