@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Programs that the recorder is linked into, where nothing can be preloaded."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -12,7 +13,7 @@ import raw_reader
 from rankwise import site_build
 from rankwise.cli import main
 from rankwise.launchers.detect import mpi_of
-from rankwise.record.link import _FLAGS, linkable
+from rankwise.record.link import _FLAGS, linkable, linked_sources
 
 pytestmark = [
     pytest.mark.mpi,
@@ -65,6 +66,13 @@ def test_what_differs_between_libraries_is_compiled_with_each_header(compiler, t
     command = [compiler, *_FLAGS, "-Wall", "-Werror", "-fsyntax-only", f"-I{tmp_path}", f"-I{room}", *sources]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_one_recorder_is_linked_and_nothing_that_stands_in_place_of_it():
+    # THEN the object has one function by which the program attaches, of the recorder's: two could not be linked
+    attach = re.compile(r"^(const char \*)?rankwise_record_attach\(", re.MULTILINE)
+    files = linked_sources(site_build.source_room("record"))
+    assert [path.name for path in files if attach.search(path.read_text())] == ["attach.c"]
 
 
 @pytest.mark.slow

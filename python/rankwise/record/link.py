@@ -19,9 +19,14 @@ from rankwise.errors import RankwiseError
 from rankwise.scratch import scratch
 
 OBJECT = "rankwise_record.o"
-# What finds and stands before a shared library, and what is no recorder.
-_NOT_LINKED = ("shim", "placement")
+# What finds and stands before a shared library, and what stands behind it in place of a recorder.
+_NOT_LINKED = ("shim", "placement", "tune")
 _FLAGS = ("-std=gnu11", "-O2", "-D_GNU_SOURCE", "-DRW_LINKED_IN", "-fPIC")
+
+
+def linked_sources(room: Path) -> list[Path]:
+    """The recorder's source files, those that are linked into a program."""
+    return [path for path in sorted(room.rglob("*.c")) if path.parent.name not in _NOT_LINKED]
 
 
 def linkable(mpicc: Path) -> Path:
@@ -35,15 +40,15 @@ def linkable(mpicc: Path) -> Path:
     """
     toolchain = site_build.probe(mpicc)
     room = site_build.source_room("record")
-    sources = [path for path in sorted(room.rglob("*.c")) if path.parent.name not in _NOT_LINKED]
-    home = site_build.cached_directory(toolchain, _FLAGS, [*sources, *room.glob("*.py")], [room])
+    linked = linked_sources(room)
+    home = site_build.cached_directory(toolchain, _FLAGS, [*linked, *room.glob("*.py")], [room])
     target = home / OBJECT
     if target.exists():
         return target
     try:
         home.mkdir(parents=True, exist_ok=True)
         with scratch("build", home) as directory:
-            os.replace(_build(mpicc, sources, directory), target)
+            os.replace(_build(mpicc, linked, directory), target)
     except OSError as error:
         raise RankwiseError(
             f"`{home}` cannot be written: {error.strerror or error}",
