@@ -334,7 +334,7 @@ def test_cplusplus_functions_are_named_as_their_source_has_them(tmp_path):
     report = build(recording)
     assert (report.call_sites[0].function, report.call_sites[0].symbol) == (name, "_ZN4halo4swapIdEEvPT_")
     assert "halo::swap, libhalo.so +0x" in render_text(report, section="call-sites")
-    assert "<code>void halo::swap&lt;double&gt;(double*)</code>" in render_html(report)
+    assert "<code>void halo::<wbr>swap&lt;double&gt;(double*)</code>" in render_html(report)
     mpip.write(recording, tmp_path / "sites.mpiP")
     assert name in (tmp_path / "sites.mpiP").read_text()
 
