@@ -79,7 +79,7 @@ def test_where_nothing_can_be_fetched_pip_has_all_that_a_build_and_a_run_ask_for
     for python in ("3.10", "3.11", "3.14"):
         build, run = needed("build", python), needed("run", python)
         assert needed("offline", python) == build | run | {"cmake", "ninja"}
-        # nanobind's stubgen, which the build runs, and the reader of machine files
+        # what writes nanobind's type files, which the build runs, and the reader of machine files
         assert ("typing_extensions" in build, "tomli" in run) == (python == "3.10",) * 2
         assert {"scikit-build-core", "nanobind", "numpy", "polars"} <= build | run
 
