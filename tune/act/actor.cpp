@@ -116,8 +116,10 @@ std::string Actor::apply(const Change &change, const std::vector<RankSample> &ra
         why = why.empty() ? why : moves.undo(std::move(why));
     }
     if (!why.empty()) {
-        stuck_ = moves.stuck();
-        stick(stuck_);
+        for (const auto &[thread, entry] : moves.stuck().threads) { // beside what is left of a change before
+            stuck_.threads.insert_or_assign(thread, entry);
+        }
+        stick(moves.stuck());
         return why;
     }
     // Those of a change before that are still on their way are not wanted there any more.
@@ -131,6 +133,7 @@ std::string Actor::apply(const Change &change, const std::vector<RankSample> &ra
     }
     for (const auto &entry : moves.done()) {
         unsettled_.erase(entry.thread);
+        stuck_.threads.erase(entry.thread);
         last_.masks.threads.emplace(entry.thread, entry).first->second.original = entry.before;
     }
     for (const auto &interrupt : change.interrupts) {
@@ -260,6 +263,7 @@ Restored Actor::restore() {
 
 void Actor::forget() {
     content_ = {};
+    stuck_ = {};
     unsettled_.clear();
     journal_.remove();
     guard_.release([](const TaskId &) { return true; });

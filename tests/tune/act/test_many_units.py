@@ -192,3 +192,17 @@ def as_list(units: set[int]) -> str:
 def until_given_back(units: Masks, thread: int, mask: set[int]) -> None:
     """Wait for the guard."""
     assert until(lambda: units[thread] == mask)
+
+
+def test_another_change_that_fails_does_not_make_it_forget_what_is_stuck(ranks, units):
+    # GIVEN a thread that could not be moved back
+    driver, (a, b, c), ((main, _), _, (third, _)) = ranks({0}, {4}, {8})
+    units.lock(1)
+    assert driver.move((a, "0", "4"), (b, "4", "0")) != ""
+    # WHEN another change fails before it has moved anything
+    assert driver.move((c, "8", "40")).endswith("units that its job was not given")
+    # THEN the thread is still moved back once that is possible
+    units.unlock()
+    driver.sample()
+    assert units[main] == {0}
+    assert units[third] == {8}
