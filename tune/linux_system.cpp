@@ -6,6 +6,7 @@
 
 #include "act/state_lock.hpp"
 #include "error.hpp"
+#include "proc/priority.hpp"
 #include "proc/tasks.hpp"
 
 namespace rankwise::tune {
@@ -36,12 +37,19 @@ LinuxSystem::LinuxSystem(const Plan &plan)
       actor_(guard_, journal_, plan.proc, plan.sys, plan.policy.move_interrupts),
       observer_(plan.node, {plan.pages, plan.proc, plan.sys, plan.pids, plan.users, !plan.daemon}) {
     allow_open_files(); // before there is a guard, which has as many claims as there are ranks
-    if (!guard_.watch()) {
+    if (!watch_guard()) {
         throw Error("no guard process can be made", "without one nothing is changed");
     }
     if (plan.policy.act) {
         claim(plan.pids);
     }
+}
+
+bool LinuxSystem::watch_guard() {
+    if (changes_) {
+        come_first();
+    }
+    return guard_.watch();
 }
 
 void LinuxSystem::claim(const std::vector<std::int32_t> &pids) {
@@ -77,8 +85,9 @@ Sample LinuxSystem::sample_with_movers() {
 }
 
 std::string LinuxSystem::apply(const Change &change) {
+    changes_ = true;
     // Whoever killed the guard may kill this next.
-    if (!guard_.watch()) {
+    if (!watch_guard()) {
         return "there is no guard process, and none can be made";
     }
     return actor_.apply(change, ranks_);

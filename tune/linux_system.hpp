@@ -40,8 +40,9 @@ class LinuxSystem : public System {
     /// @brief What was changed stays: nothing is left to restore, by anybody.
     void keep();
 
-    /// @brief Fork a guard if there is none: it may have been killed.
-    bool watch_guard() { return guard_.watch(); }
+    /// @brief Fork a guard if there is none: it may have been killed. Who may change something comes before
+    /// ranks.
+    bool watch_guard();
 
     /// @return what a user should know, each once: what cannot be seen, what an earlier tuner had left
     std::vector<std::string> notes();
@@ -65,6 +66,7 @@ class LinuxSystem : public System {
     Actor actor_;
     Observer observer_;
     std::vector<RankSample> ranks_;
+    bool changes_ = false; ///< since its first change
 };
 
 } // namespace rankwise::tune

@@ -22,6 +22,7 @@
 #include "linux_system.hpp"
 #include "observe/movers.hpp"
 #include "plan/plan.hpp"
+#include "proc/priority.hpp"
 #include "serve/server.hpp"
 #include "serve/watchdog.hpp"
 
@@ -139,6 +140,7 @@ int recover(const std::string &state) {
         throw Error("there is no `" + state + "`", "name the directory of a tuner that was killed");
     }
     const auto lock = lock_state(state); // what a tuner that runs needs stays
+    come_first();
     const auto restored = restore_from(state, "/proc", "/sys");
     const auto text = restored_text(restored);
     if (!restored.all()) {

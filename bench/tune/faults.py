@@ -159,7 +159,10 @@ def _one_round(
     driver.sample()
     guard = _guard(driver)
     there, back = f"move {pids[0]} 0 1 {pids[1]} 1 0", f"move {pids[0]} 1 0 {pids[1]} 0 1"
-    driver.tell("\n".join([there, back] * 25))  # more than it comes to
+    backs = (back, "undo", f"back {pids[0]} {pids[1]}")
+    work = [line for _ in range(200) for line in (there, dice.choice(backs))]
+    work.insert(dice.randrange(len(work)), "sample")
+    driver.tell("\n".join(work))  # more than it comes to
     time.sleep(dice.uniform(0, 0.03))
     changed = None
     if fault == "mask changed, then tuner killed":
@@ -260,7 +263,8 @@ def text(outcome: Outcome) -> str:
         )
     if os.geteuid() == 0:
         lines.append(
-            "The guard of root comes before all ranks (SCHED_RR); one of an ordinary user may wait for a core."
+            "A tuner of root that has changed something, and its guard, come before all ranks (SCHED_RR); those of an "
+            "ordinary user may wait for a core."
         )
     return "\n".join(lines) + "\n"
 

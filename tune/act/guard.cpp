@@ -6,16 +6,15 @@
 #include <csignal>
 #include <cstring>
 #include <fcntl.h>
-#include <sched.h>
 #include <set>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "act/restore.hpp"
+#include "proc/priority.hpp"
 
 namespace rankwise::tune {
 namespace {
@@ -52,47 +51,6 @@ void be_apart() {
     const int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
     for (int stream = 0; stream < 3 && nothing >= 0; ++stream) {
         dup2(nothing, stream);
-    }
-}
-
-/// @brief Before all others while this is there, and who is forked meanwhile for ever, where that may be:
-/// ranks that spin are on all cores, and a guard has to come before them.
-class Foremost {
-  public:
-    Foremost() : policy_(sched_getscheduler(0)) {
-        sched_getparam(0, &before_);
-        sched_param first{};
-        first.sched_priority = sched_get_priority_min(SCHED_RR);
-        done_ = sched_setscheduler(0, SCHED_RR, &first) == 0;
-    }
-    Foremost(const Foremost &) = delete;
-    Foremost &operator=(const Foremost &) = delete;
-    ~Foremost() {
-        if (done_) {
-            sched_setscheduler(0, policy_, &before_);
-        }
-    }
-
-  private:
-    int policy_;
-    sched_param before_{};
-    bool done_;
-};
-
-/// @brief Who asks for short slices is let before those that compute for long ones (Linux 6.12 and later,
-/// sched_setattr(2)), without any right; the guard then has few milliseconds to wait where it cannot be
-/// `Foremost`. Older kernels take no notice.
-void ask_for_short_slices() {
-    struct {
-        std::uint32_t size = sizeof *this, policy = SCHED_OTHER;
-        std::uint64_t flags = 0;
-        std::int32_t nice = 0;
-        std::uint32_t priority = 0;
-        std::uint64_t slice_ns = 100'000, deadline = 0, period = 0; // the shortest that is taken
-    } wanted;
-    if (sched_getscheduler(0) == SCHED_OTHER) {
-        wanted.nice = getpriority(PRIO_PROCESS, 0);
-        syscall(SYS_sched_setattr, 0, &wanted, 0);
     }
 }
 
@@ -156,6 +114,7 @@ Guard::Guard(std::string state, std::string proc, std::string sys, int lock)
 
 void Guard::guard(int socket) {
     be_apart();
+    come_first();
     std::set<int> kept{socket, lock_};
     for (const auto &[name, file] : claims_) {
         kept.insert(file.number());
@@ -180,14 +139,10 @@ bool Guard::watch() {
     }
     Descriptor theirs(ends[0]);
     alive_ = Descriptor(ends[1]);
-    ask_for_short_slices(); // the tuner itself, too, which needs a core to end when it is killed
-    {
-        const Foremost foremost;
-        process_ = fork();
-        if (process_ == 0) { // does not leave this block, at whose end priority is given back
-            alive_.reset();
-            guard(theirs.number());
-        }
+    process_ = fork();
+    if (process_ == 0) {
+        alive_.reset();
+        guard(theirs.number());
     }
     theirs.reset();
     return process_ > 0 && is_armed(alive_.number());

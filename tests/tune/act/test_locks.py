@@ -30,13 +30,24 @@ def guard_of(driver) -> int:
         return int(file.read().split()[0])
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="an ordinary user's guard may not come before ranks")
-def test_the_guard_comes_before_ranks_that_compute_and_the_tuner_does_not(start, driving):
-    # GIVEN a tuner WHEN it has a guard
-    driver = driving(start(0))
-    # THEN the guard alone has a real-time policy
-    assert os.sched_getscheduler(guard_of(driver)) == os.SCHED_RR
+@pytest.mark.skipif(os.geteuid() != 0, reason="an ordinary user's processes may not come before ranks")
+def test_a_tuner_and_its_guard_come_before_ranks_that_compute(start, driving):
+    # GIVEN a tuner that has changed nothing yet
+    a, b = start(0, pus={0}), start(0, pus={1})
+    driver = driving(a, b)
     assert os.sched_getscheduler(driver.process.pid) == os.SCHED_OTHER
+    # WHEN it changes something
+    assert driver.move((a.pid, "0", "1"), (b.pid, "1", "0")) == ""
+    # THEN it and its guard have a real-time policy
+    assert os.sched_getscheduler(guard_of(driver)) == os.SCHED_RR
+    assert os.sched_getscheduler(driver.process.pid) == os.SCHED_RR
+    # WHEN the tuner computes for long without a pause, which the kernel tells it
+    os.kill(driver.process.pid, signal.SIGXCPU)
+    # THEN it lets ranks compute, too
+    wait_for(lambda: os.sched_getscheduler(driver.process.pid) == os.SCHED_OTHER)
+    # AND comes before them again when it has work
+    assert driver.ask("guard") == "1"
+    assert os.sched_getscheduler(driver.process.pid) == os.SCHED_RR
 
 
 @pytest.fixture
