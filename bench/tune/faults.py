@@ -80,9 +80,8 @@ class Ranks:
         before = os.sched_getaffinity(0)
         os.sched_setaffinity(0, home)
         try:
-            process = subprocess.Popen(
-                [self.program, "3", "1", "1"], stdout=subprocess.PIPE, text=True, start_new_session=True
-            )
+            # In one session, as the ranks of a job are.
+            process = subprocess.Popen([self.program, "3", "1", "1"], stdout=subprocess.PIPE, text=True)
         finally:
             os.sched_setaffinity(0, before)
         assert process.stdout is not None
@@ -123,6 +122,18 @@ class Ranks:
 def _guard(driver: tune_driver.Driver) -> int:
     children = Path(f"/proc/{driver.process.pid}/task/{driver.process.pid}/children")
     return int(children.read_text().split()[0])
+
+
+@contextlib.contextmanager
+def _a_launcher() -> Iterator[None]:
+    """Ranks are of one job as children of a process with a launcher's name."""
+    name = Path("/proc/self/comm")
+    before = name.read_text()
+    name.write_text("mpiexec")
+    try:
+        yield
+    finally:
+        name.write_text(before)
 
 
 @contextlib.contextmanager
@@ -224,7 +235,7 @@ def measure_faults(
             if time.monotonic() > until_s:
                 break
             ranks.renew()
-            with _foremost():
+            with _a_launcher(), _foremost():
                 _one_round(ranks, FAULTS[number % len(FAULTS)], program, folder, dice, outcome)
             if (number + 1) % 100 == 0:
                 sys.stderr.write(f"faults: {number + 1} of {rounds} rounds, {outcome.wrong} wrong masks\n")

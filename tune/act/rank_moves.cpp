@@ -102,7 +102,8 @@ std::string RankMoves::check(const RankMove &move, Mover &mover) {
         return mover.name + " ended";
     }
     mover.cpuset = cpuset_of(proc_, sys_, move.process.number);
-    if ((move.to & ~allowed(rank->group)).any()) {
+    // Also `from`: what a thread has of `to` goes there.
+    if (((move.from | move.to) & ~allowed(rank->group)).any()) {
         return mover.name + " is to go to units that its job was not given";
     }
     if ((move.to & ~mover.cpuset).any()) {
