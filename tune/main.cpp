@@ -71,13 +71,14 @@ class Run {
             wait_until(due);
         }
         const auto given = tuner_.stop(!plan_.keep);
-        if (plan_.keep) {
+        if (!given) {
             system_.keep();
         }
         log_notes();
         tuner_.end();
-        server_.end(given.failed, plan_.keep ? "what was changed stays: --keep" : given_back_text(given));
-        return given.failed > 0 ? left_status : 0;
+        server_.end(given ? given->failed : 0,
+                    given ? given_back_text(*given) : "what was changed stays: --keep");
+        return given && given->failed > 0 ? left_status : 0;
     }
 
   private:

@@ -227,7 +227,8 @@ struct Tuner::State {
         meet(sample);
         if (!moves_pages)
             give_interrupts_back();
-        const bool may_act = !stands_back(sample) && has_taken_back() && !moves_pages;
+        const bool is_back = has_taken_back(); // beside another mover, too
+        const bool may_act = !stands_back(sample) && is_back && !moves_pages;
         bool worth_it = false;
         for (auto &[name, group] : groups) {
             Sample own = part_of(sample, name);
@@ -526,14 +527,14 @@ Seconds Tuner::step() {
     return state.trial ? now : std::max(state.due(), now);
 }
 
-GivenBack Tuner::stop(bool restore) {
+std::optional<GivenBack> Tuner::stop(bool restore) {
     State &state = *state_;
     if (state.trial) {
         state.trial->abandon("the tuner stops");
         state.trial.reset();
     }
-    if (!restore)
-        return {};
+    if (!restore && state.has_taken_back())
+        return std::nullopt;
     const GivenBack given = state.system.restore();
     const std::string text = given_back_text(given);
     state.log.add(given.failed > 0 ? Event::failed : Event::restored, {},

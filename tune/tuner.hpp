@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 
 #include "given_back.hpp"
 #include "system.hpp"
@@ -37,9 +38,10 @@ class Tuner {
     /// @return the moment at which to call it again
     Seconds step();
 
-    /// @brief Finish: undo what is being tried, give back all masks if `restore`.
-    /// @return what became of them
-    GivenBack stop(bool restore);
+    /// @brief Finish: undo what is being tried, give back all masks if `restore`, or if that cannot be
+    /// undone.
+    /// @return what became of them; none if they stay
+    std::optional<GivenBack> stop(bool restore);
 
     /// @brief Say that this was all.
     void end();

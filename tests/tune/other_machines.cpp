@@ -7,7 +7,9 @@
 //
 // sched_setaffinity(2) and sched_getaffinity(2) of one with 64 units, where $SIXTY_FOUR_UNITS names a
 // directory: the mask of a thread is in a file there with its number as its name, 8 bytes. The threads run
-// where they did. After as many masks as the file `locked` there says, none is set (EPERM).
+// where they did. Of what is asked for the thread gets what is in the file `cpuset` there, if there is one,
+// and what was asked for last is remembered as `NUMBER.asked`, as Linux does from 6.2 on. After as many masks
+// as the file `locked` there says, none is set (EPERM).
 #include <cerrno>
 #include <cstdarg>
 #include <cstdint>
@@ -66,6 +68,17 @@ bool is_locked(const std::string &path) {
     return is_read && left <= 0;
 }
 
+void read_or_write(const std::string &path, int how, std::uint64_t &mask) {
+    const int file = open(path.c_str(), how, 0600);
+    if (file < 0)
+        return;
+    if ((how & O_WRONLY) != 0)
+        pwrite(file, &mask, sizeof mask, 0);
+    else
+        pread(file, &mask, sizeof mask, 0);
+    close(file);
+}
+
 long affinity(const std::string &masks, long number, long thread, std::size_t bytes, void *mask) {
     const bool sets = number == SYS_sched_setaffinity;
     if (sets && is_locked(masks + "/locked")) {
@@ -77,11 +90,25 @@ long affinity(const std::string &masks, long number, long thread, std::size_t by
         errno = ESRCH;
         return -1;
     }
-    if (!sets)
+    if (!sets) {
         std::memset(mask, 0, bytes);
-    const ssize_t done = sets ? pwrite(file, mask, 8, 0) : pread(file, mask, 8, 0);
+        const ssize_t done = pread(file, mask, 8, 0);
+        close(file);
+        return done;
+    }
+    std::uint64_t asked = 0, cpuset = ~std::uint64_t{0};
+    std::memcpy(&asked, mask, sizeof asked);
+    read_or_write(masks + "/cpuset", O_RDONLY, cpuset);
+    auto given = asked & cpuset;
+    if (given == 0) {
+        close(file);
+        errno = EINVAL;
+        return -1;
+    }
+    pwrite(file, &given, sizeof given, 0);
     close(file);
-    return sets ? 0 : done;
+    read_or_write(masks + "/" + std::to_string(thread) + ".asked", O_WRONLY | O_CREAT, asked);
+    return 0;
 }
 
 } // namespace

@@ -75,9 +75,16 @@ void Actor::undo_interrupts(std::vector<InterruptEntry> &done) {
     // Where it cannot be written, the last record has both masks all the same.
     journal_.add({}, done);
     for (const auto &entry : done) {
-        if (entry.after == entry.original && interrupt_affinity(proc_, entry.number) == entry.original) {
-            forget_interrupt(entry.number);
-        }
+        forget_if_as_before(entry.number);
+    }
+}
+
+/// What is as it was before the first change is not the tuner's any more.
+void Actor::forget_if_as_before(std::int32_t number) {
+    const auto known = content_.interrupts.find(number);
+    if (known != content_.interrupts.end() && known->second.after == known->second.original &&
+        interrupt_affinity(proc_, number) == known->second.original) {
+        forget_interrupt(number);
     }
 }
 
@@ -173,6 +180,7 @@ std::string Actor::undo() {
     }
     for (const auto &[number, entry] : last_.masks.interrupts) {
         take_back(content_.interrupts, number, entry);
+        forget_if_as_before(number);
     }
     if (!last_.pages.empty()) {
         for (const auto &pages : last_.pages) {
@@ -232,6 +240,7 @@ std::string Actor::give_back(const std::vector<TaskId> &processes) {
     }
     for (const auto &[thread, entry] : masks.threads) {
         unsettled_.erase(thread);
+        stuck_.threads.erase(thread);
         auto &known = content_.threads.at(thread);
         known.before = entry.after;
         known.after = entry.original;
@@ -272,11 +281,14 @@ void Actor::forget() {
 void Actor::look(const std::vector<RankSample> &ranks) {
     forget_ended(ranks);
     std::vector<ThreadEntry> changed;
+    const auto unsettled = unsettled_;
     settle(ranks, changed);
     for (const auto &rank : ranks) {
         heed(rank, changed); // behind it: of two entries of a thread the last counts
     }
-    if (!changed.empty() && journal_.add(changed, {})) {
+    if (!changed.empty() && !journal_.add(changed, {})) {
+        unsettled_ = unsettled; // it is looked at once more
+    } else {
         for (const auto &entry : changed) {
             content_.threads[entry.thread] = entry;
         }

@@ -61,6 +61,7 @@ class Actor {
   private:
     std::string apply_interrupts(const std::vector<Change::Interrupt> &interrupts);
     void undo_interrupts(std::vector<InterruptEntry> &done);
+    void forget_if_as_before(std::int32_t number);
     void forget_interrupt(std::int32_t number);
     void forget_ended(const std::vector<RankSample> &ranks);
     void settle(const std::vector<RankSample> &ranks, std::vector<ThreadEntry> &changed);

@@ -21,6 +21,7 @@ namespace {
 constexpr Seconds longest_batch_s = 0.02;
 constexpr std::size_t first_batch_bytes = std::size_t{256} << 10U;
 // What surely takes no longer; a larger page cannot go in a batch.
+constexpr std::size_t unmeasured_batch_bytes = std::size_t{2} << 20U;
 constexpr std::size_t largest_batch_bytes = std::size_t{32} << 20U;
 constexpr int move_own_pages = 1 << 1; // MPOL_MF_MOVE: those that no other process has mapped
 // That moved pages of all ranks are remembered in: 32 bytes each.
@@ -124,7 +125,7 @@ std::vector<MemoryRange> ranges_elsewhere(std::string_view maps, std::string_vie
 }
 
 PageMoves::PageMoves(const std::vector<Change::Pages> &moves, std::string proc)
-    : proc_(std::move(proc)), batch_bytes_(first_batch_bytes) {
+    : proc_(std::move(proc)), batch_bytes_(first_batch_bytes), most_bytes_(unmeasured_batch_bytes) {
     add(moves);
 }
 
@@ -177,6 +178,7 @@ void PageMoves::next_process() {
     process_.reset();
     ranges_.clear();
     batch_bytes_ = first_batch_bytes;
+    most_bytes_ = unmeasured_batch_bytes;
 }
 
 /// Of pages of one size.
@@ -283,10 +285,13 @@ Seconds PageMoves::step() {
             return now() + took;
         }
     }
-    // Half of what would just do: not all pages take the same time.
-    const double rate = static_cast<double>(batch.bytes) / std::max(took, 1e-6);
-    batch_bytes_ = std::min({static_cast<std::size_t>(rate * longest_batch_s / 2),
-                             2 * std::max(batch.bytes, first_batch_bytes), largest_batch_bytes});
+    // Half of what would just do: not all pages take the same time. Those that are looked at and stay say
+    // nothing of how long others take to move.
+    if (!batch.pages.empty()) {
+        const double moved_bytes = static_cast<double>(batch.pages.size() * batch.page_bytes);
+        most_bytes_ = static_cast<std::size_t>(moved_bytes / std::max(took, 1e-6) * longest_batch_s / 2);
+    }
+    batch_bytes_ = std::min({most_bytes_, 2 * std::max(batch.bytes, first_batch_bytes), largest_batch_bytes});
     return now() + took;
 }
 

@@ -81,7 +81,7 @@ class PageMoves {
     std::map<TaskId, std::vector<MemoryRange>> were_on_; ///< pages that were moved, and their nodes before
     std::size_t pieces_ = 0;                             ///< of these
     std::set<TaskId> touched_;
-    std::size_t batch_bytes_;
+    std::size_t batch_bytes_, most_bytes_;
     std::vector<std::string> troubles_;
 };
 

@@ -66,13 +66,13 @@ class ProcessRestore {
         }
         PuSet original = from->original;
         seen_.insert(number);
-        if (*mask == original) {
+        if (*mask == original && from->after == original) {
             return false;
         }
-        if (*mask != from->after && *mask != from->before) {
-            if (*mask == cut(original, cpuset())) {
-                return false;
-            }
+        // A thread that shows what it had may show a part of what it was given, which the kernel remembers
+        // until its cpuset has the rest again.
+        const bool shows_original = *mask == original || *mask == cut(original, cpuset());
+        if (*mask != from->after && *mask != from->before && !shows_original) {
             if (!is_ours(*mask, *from, cpuset())) {
                 if (!is_bound_within(*mask, from->after, from->original)) {
                     ++restored_.changed_since;
@@ -88,12 +88,12 @@ class ProcessRestore {
         if (problem == EINVAL) {
             problem = set_affinity(proc_, task_.number(), number, cut(original, cpuset()));
         }
-        restored_.threads += problem == 0 ? 1 : 0;
+        restored_.threads += problem == 0 && !shows_original ? 1 : 0;
         if (problem != 0 && problem != ESRCH) {
             ++restored_.failed;
             restored_.left.threads[from->thread] = *from;
         }
-        return problem == 0;
+        return problem == 0 && !shows_original;
     }
 
     /// The entry that says what a thread had; null: it made its mask itself.
@@ -252,13 +252,19 @@ bool take_journal(const std::string &path, const std::string &boot, JournalConte
     }
     for (auto &[id, entry] : found.threads) {
         const auto before = content.threads.find(id);
-        // What this tuner found was what the one before could not take back.
-        if (before != content.threads.end() && entry.original == before->second.after) {
+        // What this tuner found was what the one before could not take back: either of two masks.
+        if (before != content.threads.end() &&
+            (entry.original == before->second.after || entry.original == before->second.before)) {
             entry.original = before->second.original;
         }
         content.threads[id] = entry;
     }
-    for (const auto &[number, entry] : found.interrupts) {
+    for (auto &[number, entry] : found.interrupts) {
+        const auto before = content.interrupts.find(number);
+        if (before != content.interrupts.end() &&
+            (entry.original == before->second.after || entry.original == before->second.before)) {
+            entry.original = before->second.original;
+        }
         content.interrupts.insert_or_assign(number, entry);
     }
     content.owner = found.owner;
@@ -273,13 +279,18 @@ Restored restore_from(const std::string &state, const std::string &proc, const s
     const auto boot = boot_id(proc);
     JournalContent content;
     bool were_read = true;
+    std::vector<std::string> unreadable;
     for (const auto &each : {kept, path}) {
         were_read = take_journal(each, boot, content) && were_read;
         if (content.damaged) {
-            rename(each.c_str(), damaged.c_str());
+            unreadable.push_back(each);
         }
     }
     auto restored = restore(content, proc, sys);
+    for (const auto &each :
+         unreadable) { // only now: what can be read of it is needed by whoever has to do this again
+        rename(each.c_str(), damaged.c_str());
+    }
     restored.left.owner = content.owner;
     restored.left.boot = content.boot;
     if (!were_read) {

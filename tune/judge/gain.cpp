@@ -36,14 +36,36 @@ Mean mean_of(std::span<const double> rates) {
     return mean;
 }
 
-/// What Student's t exceeds with a probability: Cornish-Fisher expansion of what the normal distribution does
-/// (Abramowitz & Stegun, 26.7.5 and 26.2.23), and below two degrees of freedom, where it is too small,
-/// between what is exact at one and at two.
+constexpr double few_degrees = 30;
+
+/// Probability that Student's t is above `t`: with t = sqrt(v) tan(angle) it is the part of the integral of
+/// cos^(v - 1) that is behind the angle, by Simpson's rule.
+double probability_above(double t, double freedom) {
+    constexpr int pieces = 200; // even
+    const double first = std::atan(t / std::sqrt(freedom));
+    const double width = (std::numbers::pi / 2 - first) / pieces;
+    double sum = 0;
+    for (int at = 0; at <= pieces; ++at) {
+        const double weight = at == 0 || at == pieces ? 1 : at % 2 == 1 ? 4 : 2;
+        sum += weight * std::pow(std::max(std::cos(first + at * width), 0.0), freedom - 1);
+    }
+    const double whole =
+        std::sqrt(std::numbers::pi) * std::exp(std::lgamma(freedom / 2) - std::lgamma((freedom + 1) / 2));
+    return sum * width / 3 / whole;
+}
+
+/// What Student's t exceeds with a probability: for many degrees of freedom the Cornish-Fisher expansion of
+/// what the normal distribution does (Abramowitz & Stegun, 26.7.5 and 26.2.23), for few, where it is too
+/// small, by bisection.
 double quantile(double outside, double freedom) {
-    if (freedom < 2) {
-        const double at_one = 1 / std::tan(std::numbers::pi * outside),
-                     at_two = (1 - 2 * outside) / std::sqrt(2 * outside * (1 - outside));
-        return at_one * std::pow(at_two / at_one, std::max(freedom, 1.0) - 1);
+    freedom = std::max(freedom, 1.0);
+    if (freedom < few_degrees) {
+        double low = 0, high = 2 / std::tan(std::numbers::pi * outside); // twice that of one degree
+        while (high - low > 1e-6 * high) {
+            const double middle = (low + high) / 2;
+            (probability_above(middle, freedom) > outside ? low : high) = middle;
+        }
+        return high;
     }
     const double u = std::sqrt(-2 * std::log(outside));
     const double z =

@@ -20,6 +20,14 @@ class Masks:
     def __setitem__(self, thread: int, units: set[int]) -> None:
         (self.folder / str(thread)).write_bytes(sum(1 << unit for unit in units).to_bytes(8, "little"))
 
+    def give(self, cpuset: set[int]) -> None:
+        """Change the cpuset: each thread gets what is in it of what was asked for last, or else all of it."""
+        (self.folder / "cpuset").write_bytes(sum(1 << unit for unit in cpuset).to_bytes(8, "little"))
+        for path in self.folder.glob("*.asked"):
+            bits = int.from_bytes(path.read_bytes(), "little")
+            asked = {unit for unit in range(64) if bits >> unit & 1}
+            self[int(path.stem)] = asked & cpuset or cpuset
+
     def lock(self, after: int) -> None:
         """Let so many masks be set, and then none."""
         (self.folder / "locked").write_text(f"{after}\n")
@@ -206,3 +214,44 @@ def test_another_change_that_fails_does_not_make_it_forget_what_is_stuck(ranks, 
     driver.sample()
     assert units[main] == {0}
     assert units[third] == {8}
+
+
+@pytest.mark.parametrize("ends", ["well", "killed"])
+def test_a_cpuset_that_grows_after_the_end_gives_nobody_what_the_tuner_asked_for(ranks, units, online, ends):
+    # GIVEN ranks that changed places, and a cpuset that leaves the first a unit that it had before, too
+    driver, (a, b), ((main, _), (partner, _)) = ranks({0, 1}, {1, 2})
+    assert driver.move((a, "0", "2"), (b, "2", "0")) == ""
+    assert [units[main], units[partner]] == [{1, 2}, {0, 1}]
+    online("1,8-63")
+    units.give({1, *range(8, 64)})
+    assert units[main] == {1}
+    driver.sample()
+    # WHEN the tuner ends, and the cpuset grows again
+    if ends == "well":
+        driver.end()
+    else:
+        driver.kill()
+        assert until(lambda: not (driver.state / "journal").exists())
+    units.give(set(range(64)))
+    # THEN the ranks have what they had at first
+    assert units[main] == {0, 1}
+    assert units[partner] == {1, 2}
+
+
+def test_a_trial_undone_without_its_units_is_nobody_elses_will(ranks, units, online):
+    # GIVEN a change whose units, old and new, a cpuset takes before it is undone
+    driver, (a, b), ((main, _), (partner, _)) = ranks({0}, {4})
+    assert driver.move((a, "0", "4"), (b, "4", "0")) == ""
+    online("8-63")
+    units.give(set(range(8, 64)))
+    assert driver.ask("undo") == ""
+    driver.sample()
+    # WHEN they come back
+    online("0-63")
+    units.give(set(range(64)))
+    driver.sample()
+    driver.sample()
+    # THEN the ranks have at the end what they had at first
+    driver.end()
+    assert units[main] == {0}
+    assert units[partner] == {4}

@@ -4,7 +4,8 @@
 // `simulate best`: instead, the estimate of the best mapping of a job and of the one found; `simulate
 // decide`: how long a decision takes; `simulate forgets`: with masks that are not given back; `simulate
 // wanders`: with a rank that is moved where its job may not be; `simulate gain`: instead of a scenario, lines
-// `RATES; RATES; RATES`, of each of which the gain is printed.
+// `RATES; RATES; RATES; OUTSIDE`, of each of which the gain is printed, its interval missed so often on each
+// side.
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -137,7 +138,9 @@ int print_gains() {
             for (double number = 0; numbers >> number;)
                 each.push_back(number);
         }
-        const Gain found = gain(rates[0], rates[1], rates[2]);
+        double outside = 0.025;
+        parts >> outside;
+        const Gain found = gain(rates[0], rates[1], rates[2], parts ? outside : 0.025);
         std::printf(R"({"value": %.9g, "low": %.9g, "high": %.9g})"
                     "\n",
                     found.value, found.low, found.high);

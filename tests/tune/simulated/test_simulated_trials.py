@@ -158,8 +158,10 @@ def test_a_rank_that_comes_back_counts_again(simulator):
     assert simulate(simulator, scenario).jobs["a"]["masks"][2] == "0"
 
 
-def gains(simulator, *lines_of_rates: list[list[float]]) -> list[dict]:
-    text = "\n".join(";".join(" ".join(map(str, part)) for part in rates) for rates in lines_of_rates)
+def gains(simulator, *lines_of_rates: list[list[float]], outside: float = 0.025) -> list[dict]:
+    text = "\n".join(
+        ";".join([*(" ".join(map(str, part)) for part in rates), str(outside)]) for rates in lines_of_rates
+    )
     return lines(simulator, text + "\n", "gain")
 
 
@@ -190,3 +192,36 @@ def test_what_gains_nothing_is_seldom_taken_for_a_gain(simulator, likeness):
     # THEN about one in forty seems to gain
     lucky = sum(found["low"] > 0 for found in gains(simulator, *attempts))
     assert lucky / len(attempts) < 0.04
+
+
+def alternating(freedom: int, by: float) -> list[float]:
+    """Windows around 100 that are unlike their neighbours, so that each counts: one more than degrees of freedom."""
+    first = [100.0] if freedom % 2 == 0 else []
+    return [*first, *([100 + by, 100 - by] * ((freedom + 1) // 2))]
+
+
+# Student's t: exact for one and two degrees, tables of the NIST/SEMATECH e-Handbook, 1.3.6.7.2, for others.
+@pytest.mark.parametrize(
+    ("freedom", "outside", "exceeded"),
+    [
+        (1, 0.025, 12.706),
+        (1, 0.0001, 3183.1),
+        (2, 0.025, 4.3027),
+        (2, 0.00025, 44.70),
+        (3, 0.001, 10.215),
+        (4, 0.025, 2.7764),
+        (4, 0.001, 7.1732),
+        (10, 0.025, 2.2281),
+        (10, 0.001, 4.1437),
+        (40, 0.001, 3.3069),
+    ],
+)
+def test_an_interval_of_few_windows_is_as_wide_as_students_t_says(simulator, freedom, outside, exceeded):
+    # GIVEN a rate of 100 without any scatter, and one of 100 in so many windows
+    with_it = alternating(freedom, 10 / exceeded)
+    # WHEN the gain is to be wrong so seldom
+    (found,) = gains(simulator, [[100.0] * 8, with_it, []], outside=outside)
+    # THEN its lower end is so much below none, as time that is saved
+    error = (sum((rate - 100) ** 2 for rate in with_it) / freedom / len(with_it)) ** 0.5
+    slower = -exceeded * error / 100
+    assert found["low"] == pytest.approx(slower / (1 + slower), rel=2e-3)
