@@ -25,6 +25,12 @@ from tune.runs import Run
 COST, EXPERIMENTS, FAULTS = "own cost", "experiments", "faults"
 
 
+def _kernel() -> str:
+    autogroup = Path("/proc/sys/kernel/sched_autogroup_enabled")
+    shares = autogroup.is_file() and autogroup.read_text().strip() == "1"
+    return f"{platform.release()}, autogroup {'on' if shares else 'off'}"
+
+
 @dataclass
 class Session:
     """One start of the benchmark.
@@ -33,7 +39,7 @@ class Session:
         seed: Of the order of ways in a round.
         scale: Of the seconds of each run.
         version: Of Rankwise.
-        kernel: Its release.
+        kernel: Its release, and whether each session has its share of a core (sched_autogroup_enabled).
         day: On which it began, YYYY-MM-DD.
         parts: Names of the parts that it measured.
         failed: Why something was not counted, how often.
@@ -43,7 +49,7 @@ class Session:
     seed: int
     scale: float
     version: str = rankwise.__version__
-    kernel: str = field(default_factory=platform.release)
+    kernel: str = field(default_factory=_kernel)
     day: str = field(default_factory=lambda: time.strftime("%Y-%m-%d"))
     parts: list[str] = field(default_factory=list)
     failed: dict[str, int] = field(default_factory=dict)
