@@ -531,6 +531,8 @@ std::optional<GivenBack> Tuner::stop(bool restore) {
     State &state = *state_;
     if (state.trial) {
         state.trial->abandon("the tuner stops");
+        if (state.trial->is_left())
+            state.left_of = state.trial->attempt().group;
         state.trial.reset();
     }
     if (!restore && state.has_taken_back())

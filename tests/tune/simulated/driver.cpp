@@ -3,6 +3,8 @@
 // at the end what became of the jobs. Status 1 and a line `violation` each for what no tuner may do.
 // `simulate best`: instead, the estimate of the best mapping of a job and of the one found; `simulate
 // decide`: how long a decision takes; `simulate forgets`: with masks that are not given back; `simulate
+// keeps`: with
+// `--keep`, and whether they were kept; `simulate
 // wanders`: with a rank that is moved where its job may not be; `simulate gain`: instead of a scenario, lines
 // `RATES; RATES; RATES; OUTSIDE`, of each of which the gain is printed, its interval missed so often on each
 // side.
@@ -189,9 +191,12 @@ int simulate(const std::string &mode) {
         change.moves.push_back({rank.process, rank.mask, elsewhere});
         system.apply(change);
     }
-    tuner.stop(mode != "forgets");
+    const auto given = tuner.stop(mode != "forgets" && mode != "keeps");
     tuner.end();
-    system.check_restored();
+    if (mode == "keeps")
+        std::printf("{\"kept\": %s}\n", given ? "false" : "true");
+    if (mode != "keeps" || given)
+        system.check_restored();
     std::printf("{\"steps\": %ld, \"applied\": %d, \"samples\": %zu}\n", steps, system.applied(),
                 system.samples());
     for (const std::string &violation : system.violations())

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Who else sets masks, and threads that come later, on nodes that do not exist."""
 
-from simulated_nodes import QUAD, simulate
+import pytest
+from simulated_nodes import QUAD, lines, simulate
 
 ALL = "0,1,2,3,4,5,6,7"
 
@@ -126,6 +127,31 @@ def test_what_cannot_be_given_back_at_first_is_later(simulator):
     # THEN it is tried again, and kept
     assert outcome.of("kept")
     assert outcome.violations == []
+
+
+def test_what_is_left_of_a_change_is_taken_back_beside_another_mover(simulator):
+    # GIVEN a change that could not be taken back, and a mover to which the tuner gives way
+    tried = simulate(simulator, SWAPPED + "until 20\n").of("applied")[0]["at_s"]
+    script = f"at {tried + 0.1} stuck\nat {tried + 9} mover numad\nat {tried + 12} loose\nuntil 60\n"
+    # WHEN it can be taken back THEN it is
+    outcome = simulate(simulator, SWAPPED + script)
+    (back,) = said(outcome, "what was left of a change is taken back")
+    assert tried + 12 <= back["at_s"] < tried + 18
+    assert outcome.jobs["a"]["masks"] == ["0", "1", "2", "3"]
+    assert outcome.violations == []
+
+
+@pytest.mark.parametrize("stuck", [False, True])
+def test_what_is_being_tried_is_not_kept(simulator, stuck):
+    # GIVEN a change that is being tried, and can be taken back, or not at once
+    tried = simulate(simulator, SWAPPED + "until 20\n").of("applied")[0]["at_s"]
+    script = f"at {tried + 0.1} stuck\n" if stuck else ""
+    # WHEN the tuner ends with `--keep`
+    events = lines(simulator, SWAPPED + script + f"until {tried + 0.3}\n", "keeps")
+    # THEN it keeps what was there before, or gives back all masks
+    assert [event["kept"] for event in events if "kept" in event] == [not stuck]
+    assert [event for event in events if "violation" in event] == []
+    assert any(event.get("what") == ("restored" if stuck else "undone") for event in events)
 
 
 def test_a_cpuset_that_changes_is_nobodys_will(simulator):
