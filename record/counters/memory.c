@@ -5,6 +5,7 @@
 
 #include "counters/kept.h"
 #include "counters/sources.h"
+#include "process/ticks.h"
 
 /* The kernel walks through all pages for numa_maps: 10 to 20 ms at these sizes. */
 #define MOST_KIB (4u << 20)

@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 
 #include "../formats/crc32c.h"
+#include "process/ticks.h"
 #include "store/storage.h"
 
 #define MOST_CHUNKS 256u /* 16 MiB */

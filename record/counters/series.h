@@ -3,7 +3,8 @@
 #ifndef RANKWISE_RECORD_SERIES_H
 #define RANKWISE_RECORD_SERIES_H
 
-#include "thread/thread.h"
+#include "../formats/recording.h"
+#include "process/next.h"
 
 /* Samples of a rank, and those of a node, take at most so small a part of the time. */
 #define RW_SAMPLES_MOST_PART 500u

@@ -10,6 +10,7 @@
 #define BUCKETS 1024u
 
 uint64_t rw_comm_generation = 1;
+MPI_Group rw_world_group;
 
 static struct rw_communicator *buckets[BUCKETS]; /* read without lock */
 static struct rw_group *groups[BUCKETS];
@@ -78,9 +79,9 @@ static struct rw_group *resolve(MPI_Group group) {
         for (int i = 0; i < size; i++)
             ranks[i] = i;
         int result = MPI_ERR_GROUP;
-        if (rw_process.world_group != MPI_GROUP_NULL)
+        if (rw_world_group != MPI_GROUP_NULL)
             result = RW_PMPI_CALL(Group_translate_ranks, MPI_Group, int, const int *, MPI_Group,
-                                  int *)(group, size, ranks, rw_process.world_group, world);
+                                  int *)(group, size, ranks, rw_world_group, world);
         for (int i = 0; i < size; i++)
             if (result != MPI_SUCCESS || world[i] == MPI_UNDEFINED)
                 world[i] = (int)RW_PEER_UNKNOWN;

@@ -6,6 +6,7 @@
 #ifndef RANKWISE_RECORD_COMMUNICATORS_H
 #define RANKWISE_RECORD_COMMUNICATORS_H
 
+#include "process/abi.h"
 #include "process/process.h"
 #include "thread/thread.h"
 
@@ -60,6 +61,9 @@ RW_HIDDEN void rw_unregister(MPI_Comm comm);
 
 /* Changed whenever a handle is forgotten. */
 extern uint64_t rw_comm_generation RW_HIDDEN;
+
+/* All processes of the world; MPI_GROUP_NULL: not known. */
+extern MPI_Group rw_world_group RW_HIDDEN;
 
 RW_HIDDEN struct rw_communicator *rw_find_communicator(struct rw_thread *thread, MPI_Comm comm);
 

@@ -3,6 +3,7 @@
 #ifndef RANKWISE_RECORD_DATATYPES_H
 #define RANKWISE_RECORD_DATATYPES_H
 
+#include "process/abi.h"
 #include "thread/thread.h"
 
 /* Never 0. Changed by every MPI_Type_free, since handles are used again. */

@@ -34,8 +34,8 @@ static void start(struct rw_thread *thread, int provided, uint64_t init_ticks) {
     struct rw_rank *rank = &rw_process.rank;
     const uint64_t begin = rw_ticks();
     int size = 0, self = 0;
-    RW_PMPI_CALL(Group_size, MPI_Group, int *)(rw_process.world_group, &size);
-    RW_PMPI_CALL(Group_rank, MPI_Group, int *)(rw_process.world_group, &self);
+    RW_PMPI_CALL(Group_size, MPI_Group, int *)(rw_world_group, &size);
+    RW_PMPI_CALL(Group_rank, MPI_Group, int *)(rw_world_group, &self);
     rank->world_size = (uint32_t)size;
     rank->world_rank = (uint32_t)self;
     rank->pid = (uint32_t)getpid();
@@ -80,21 +80,20 @@ void rw_world_start(struct rw_thread *thread, int provided, uint64_t init_ticks)
     rw_process.world_model = 1;
     if (rw_process.ready || rw_process.inert)
         return;
-    if (RW_PMPI_CALL(Comm_group, MPI_Comm, MPI_Group *)(MPI_COMM_WORLD, &rw_process.world_group) ==
-        MPI_SUCCESS)
+    if (RW_PMPI_CALL(Comm_group, MPI_Comm, MPI_Group *)(MPI_COMM_WORLD, &rw_world_group) == MPI_SUCCESS)
         start(thread, provided, init_ticks);
 }
 
 static int world_of(void *session) {
     return RW_PMPI_CALL(Group_from_session_pset, MPI_Session, const char *,
-                        MPI_Group *)(*(MPI_Session *)session, "mpi://WORLD", &rw_process.world_group);
+                        MPI_Group *)(*(MPI_Session *)session, "mpi://WORLD", &rw_world_group);
 }
 
 /* A session after the last one: the world goes on. */
 static void reopen(void *session) {
     rw_process.finished = 0;
     if (!RW_HAS(Group_from_session_pset) || world_of(session) != MPI_SUCCESS)
-        rw_process.world_group = MPI_GROUP_NULL;
+        rw_world_group = MPI_GROUP_NULL;
     rw_network_switch(1);
     for (struct rw_thread *each = rw_all_threads(); each; each = each->next) {
         __atomic_fetch_and(&each->rank->flags, ~(uint32_t)RW_FINALIZED, __ATOMIC_RELAXED);
@@ -138,8 +137,8 @@ void rw_world_finish(struct rw_thread *thread, uint64_t now) {
     for (struct rw_thread *each = rw_all_threads(); each; each = each->next)
         rw_seal(each, 0);
     rw_process.finishing = 1;
-    if (!rw_process.sessions && rw_process.world_group != MPI_GROUP_NULL)
-        RW_PMPI_CALL(Group_free, MPI_Group *)(&rw_process.world_group);
+    if (!rw_process.sessions && rw_world_group != MPI_GROUP_NULL)
+        RW_PMPI_CALL(Group_free, MPI_Group *)(&rw_world_group);
 }
 
 void rw_world_close(void) {

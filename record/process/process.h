@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "../formats/recording.h"
-#include "process/abi.h"
+#include "process/next.h"
 
 struct rw_process {
     int inert; /* every call is passed through; set in children of fork as well */
@@ -26,7 +26,6 @@ struct rw_process {
     int finishing;   /* MPI_Finalize was entered */
     int finished;    /* it returned: what is counted from here on is sealed after each call */
     const char *directory;
-    MPI_Group world_group;
     struct rw_rank rank; /* what every thread's record begins as */
 };
 

@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #include "../formats/recording.h"
-#include "process/abi.h"
+#include "process/next.h"
 #include "process/ticks.h"
 
 struct rw_communicator;
@@ -29,13 +29,9 @@ struct rw_datatype_slot {
 
 /*
  * The last nonblocking sends, by handle, for those that are cancelled and taken back. Open MPI cancels no
- * sends.
+ * sends: it needs none, but what knows no MPI needs the same for all.
  */
-#if defined(OPEN_MPI)
-#define RW_RECENT_SENDS 0
-#else
 #define RW_RECENT_SENDS 32
-#endif
 struct rw_recent_send {
     uintptr_t handle;
     uint64_t bytes;

@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-#include "process/abi.h"
+#include "process/next.h"
 
 /* Bytes that one number takes at most. */
 #define RW_TRACE_NUMBER_BYTES 10u

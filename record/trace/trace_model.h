@@ -9,8 +9,9 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "../formats/recording.h"
 #include "calls_generated.h"
-#include "process/abi.h"
+#include "process/next.h"
 
 #define RW_MODEL_HEADS 8192u
 

@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "process/abi.h"
 #include "process/ticks.h"
 #include "tune/node.h"
 

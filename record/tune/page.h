@@ -5,7 +5,7 @@
 #define RANKWISE_RECORD_TUNE_PAGE_H
 
 #include "../formats/tune_page.h"
-#include "process/abi.h"
+#include "process/next.h"
 
 extern struct rw_tune_page *rw_page RW_HIDDEN;
 

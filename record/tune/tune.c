@@ -1,54 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The light mode: behind the shim, in place of a recorder. All functions have one wrapper, which counts and
- * now and then times; those that send count their messages, too.
+ * The light mode: behind the shim, in place of a recorder. All functions have a wrapper that counts and now
+ * and then times (plain.c); those that send count their messages, too.
  */
 #include <string.h>
 
 #include "tune/page.h"
 #include "tune/peers.h"
 #include "tune/progress.h"
-
-#define NEXT(entry, call, parameters) ((intptr_t (*)(RW_NEUTRAL_TYPES_##parameters))rw_next[entry][call])
-
-/* Parameters beyond these are passed on the stack. */
-#if defined(__x86_64__)
-#define RW_REGISTER_PARAMETERS 6
-#else
-#define RW_REGISTER_PARAMETERS 8
-#endif
-#define STACKED(parameters)                                                                                  \
-    ((parameters) > RW_REGISTER_PARAMETERS ? (parameters) - RW_REGISTER_PARAMETERS : 0)
-
-/* Whether the call counts: it does not come from inside another one (see rw_nested of wrap/call.h). */
-static inline int counts(uintptr_t frame, unsigned parameters) {
-    const uintptr_t busy = rw_tune_thread.busy;
-    return RW_LIKELY(rw_page != NULL) && !(busy && frame + sizeof(uintptr_t) * STACKED(parameters) < busy);
-}
-
-/* Of each function whether it only asks: such calls repeat as often as there is time for them. */
-static unsigned char polls[RW_CALL_COUNT];
-
-#define BODY(entry, call, arguments, parameters, waits, done)                                                \
-    {                                                                                                        \
-        const uintptr_t frame = (uintptr_t)__builtin_frame_address(0);                                       \
-        if (!counts(frame, parameters))                                                                      \
-            return NEXT(entry, call, arguments)(RW_NEUTRAL_ARGUMENTS_##arguments);                           \
-        const struct rw_tune_call visit =                                                                    \
-            rw_tune_begin(frame, (uintptr_t)__builtin_return_address(0) * 4096 + (call), waits);             \
-        const intptr_t result = NEXT(entry, call, arguments)(RW_NEUTRAL_ARGUMENTS_##arguments);              \
-        done;                                                                                                \
-        rw_tune_end(visit, waits, polls[call]);                                                              \
-        return result;                                                                                       \
-    }
-#define WRAPPERS(name, call, arguments, parameters, waits, done)                                             \
-    static intptr_t mpi_##name(RW_NEUTRAL_PARAMETERS_##arguments)                                            \
-        BODY(RW_MPI, call, arguments, parameters, waits, done) static intptr_t pmpi_##name(                  \
-            RW_NEUTRAL_PARAMETERS_##arguments) BODY(RW_PMPI, call, arguments, parameters, waits, done)
-
-#define PLAIN(name, call, base, large, parameters)                                                           \
-    WRAPPERS(name, call, parameters, parameters, RW_WAITS_##name, (void)0)
-RW_CALLS(PLAIN)
+#include "tune/wrapper.h"
 
 #define COUNT(large, value) ((large) ? (int64_t)(value) : (int64_t)(int)(value))
 #define SENDS(name, call, base, large, parameters)                                                           \
@@ -74,13 +34,14 @@ RW_CALLS_isendrecv(EXCHANGES)
 RW_CALLS_send_init(PREPARES_SEND)
 
 /* A freed handle may be another one's next. */
-#define FREES_AS(prefix, name, forget, type)                                                                 \
+#define FREES_AS(entry, prefix, name, forget, type)                                                          \
     static intptr_t prefix##_send_##name(intptr_t handle) {                                                  \
         if (rw_page)                                                                                         \
             forget(*(type *)handle);                                                                         \
-        return prefix##_##name(handle);                                                                      \
+        return ((intptr_t (*)(intptr_t))rw_tune_plain[entry][RW_CALL_##name])(handle);                       \
     }
-#define FREES(name, forget, type) FREES_AS(mpi, name, forget, type) FREES_AS(pmpi, name, forget, type)
+#define FREES(name, forget, type)                                                                            \
+    FREES_AS(RW_MPI, mpi, name, forget, type) FREES_AS(RW_PMPI, pmpi, name, forget, type)
 FREES(Request_free, rw_tune_forget_persistent, MPI_Request)
 static void count_all_started(intptr_t count, intptr_t requests) {
     for (int at = 0; at < (int)count; at++)
@@ -103,13 +64,6 @@ static void start(int result) {
     rw_page_open();
     if (rw_page)
         rw_progress_start();
-}
-
-static int is_poll(const char *name) {
-    return strncmp(name, "Test", 4) == 0 || strncmp(name, "Iprobe", 6) == 0 ||
-           strncmp(name, "Improbe", 7) == 0 || strncmp(name, "Request_get_status", 18) == 0 ||
-           strncmp(name, "Parrived", 8) == 0 || strncmp(name, "Win_test", 8) == 0 ||
-           strncmp(name, "Wtime", 5) == 0;
 }
 
 /* The formatter takes what comes behind these lists for a part of them. */
@@ -151,15 +105,13 @@ rankwise_record_attach(uint32_t version, const struct rw_library *library,
         return trouble;
     memcpy(rw_next, library->next, sizeof rw_next);
     rw_page_prepare(library->directory);
+    rw_tune_note_polls();
     rw_function chosen[RW_ENTRIES][RW_CALL_COUNT];
+    memcpy(chosen, rw_tune_plain, sizeof chosen);
 #define CHOOSE_AS(prefix, name, call)                                                                        \
     chosen[RW_MPI][call] = (rw_function)mpi_##prefix##name;                                                  \
     chosen[RW_PMPI][call] = (rw_function)pmpi_##prefix##name;
-#define CHOOSE(name, call, base, large, parameters)                                                          \
-    CHOOSE_AS(, name, call)                                                                                  \
-    polls[call] = (unsigned char)is_poll(#name);
 #define CHOOSE_SEND(name, call, base, large, parameters) CHOOSE_AS(send_, name, call)
-    RW_CALLS(CHOOSE)
     RW_CALLS_send(CHOOSE_SEND)
     RW_CALLS_isend(CHOOSE_SEND)
     RW_CALLS_sendrecv(CHOOSE_SEND)

@@ -349,7 +349,7 @@ START(pmpi, Startall)
 
 /* A send that was not remembered, unless too many others followed it. */
 static void remember_cancelled_send(struct rw_thread *thread, MPI_Request handle) {
-#if RW_RECENT_SENDS > 0
+#if !defined(OPEN_MPI)
     const struct rw_recent_send *recent = &thread->recent_sends[(uintptr_t)handle % RW_RECENT_SENDS];
     if (recent->handle != (uintptr_t)handle || !recent->call)
         return;

@@ -34,7 +34,7 @@ static void add_send_request(struct rw_thread *thread, unsigned call, const stru
 /* In case it is cancelled. */
 static inline void remember_recent(struct rw_thread *thread, unsigned call, const struct rw_envelope *sent,
                                    MPI_Request made) {
-#if RW_RECENT_SENDS > 0
+#if !defined(OPEN_MPI)
     thread->recent_sends[(uintptr_t)made % RW_RECENT_SENDS] = (struct rw_recent_send){
         (uintptr_t)made, sent->bytes, sent->peer < 0 ? RW_PEER_UNKNOWN : (uint32_t)sent->peer,
         sent->peer == -1 ? 0 : call};

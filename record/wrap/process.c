@@ -3,6 +3,7 @@
 #include "process/process.h"
 #include "lifetime/seals.h"
 #include "lifetime/world.h"
+#include "process/abi.h"
 #include "trace/trace.h"
 #include "wrap/wrap.h"
 

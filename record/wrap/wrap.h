@@ -7,7 +7,7 @@
 #define RANKWISE_RECORD_WRAP_H
 
 #include "calls_generated.h"
-#include "process/abi.h"
+#include "process/next.h"
 #include "thread/current.h"
 #include "wrap/call.h"
 
