@@ -5,12 +5,16 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+at_end = ExitStack()
+"""What ends the browser, if there was one: conftest.py does, after the last test."""
 
 
 @dataclass
@@ -28,9 +32,22 @@ class Opened:
     requests: list[str] = field(default_factory=list)
 
 
+@cache
+def chromium() -> Any:
+    """The browser of this process, which starts once; skips where there is no Chromium or no Playwright."""
+    sync_api = pytest.importorskip("playwright.sync_api", reason="no Playwright: pip install playwright")
+    path = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if path is None:
+        pytest.skip("no Chromium on PATH (Debian package `chromium`)")
+    playwright = at_end.enter_context(sync_api.sync_playwright())
+    started = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"], timeout=120_000)
+    at_end.callback(started.close)
+    return started
+
+
 @contextmanager
 def opened(text: str, directory: Path, width: int = 1200, **context: Any) -> Iterator[Opened]:
-    """A page as Chromium shows it; skips where there is no Chromium or no Playwright.
+    """A page as Chromium shows it, in a context of its own; skips where there is no browser.
 
     Args:
         text: The page.
@@ -38,25 +55,20 @@ def opened(text: str, directory: Path, width: int = 1200, **context: Any) -> Ite
         width: Of the window, in pixels.
         context: Of Playwright's `new_context`, as `color_scheme`.
     """
-    sync_api = pytest.importorskip("playwright.sync_api", reason="no Playwright: pip install playwright")
-    browser = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-    if browser is None:
-        pytest.skip("no Chromium on PATH (Debian package `chromium`)")
     path = directory / "page.html"
     path.write_text(text)
-    with sync_api.sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=browser, args=["--no-sandbox"], timeout=120_000)
-        try:
-            page = chromium.new_context(viewport={"width": width, "height": 900}, **context).new_page()
-            page.set_default_timeout(60_000)
-            found = Opened(page)
-            page.on("pageerror", lambda error: found.problems.append(str(error)))
-            page.on(
-                "console",
-                lambda said: said.type in ("error", "warning") and found.problems.append(said.text),
-            )
-            page.on("request", lambda asked: asked.url == path.as_uri() or found.requests.append(asked.url))
-            page.goto(path.as_uri())
-            yield found
-        finally:
-            chromium.close()
+    own = chromium().new_context(viewport={"width": width, "height": 900}, **context)
+    try:
+        page = own.new_page()
+        page.set_default_timeout(60_000)
+        found = Opened(page)
+        page.on("pageerror", lambda error: found.problems.append(str(error)))
+        page.on(
+            "console",
+            lambda said: said.type in ("error", "warning") and found.problems.append(said.text),
+        )
+        page.on("request", lambda asked: asked.url == path.as_uri() or found.requests.append(asked.url))
+        page.goto(path.as_uri())
+        yield found
+    finally:
+        own.close()

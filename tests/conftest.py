@@ -6,6 +6,7 @@ from functools import cache
 from pathlib import Path
 from zlib import crc32
 
+import browser
 import mpis
 import pytest
 from hypothesis import HealthCheck, settings
@@ -110,6 +111,11 @@ def pytest_collection_modifyitems(config, items):
             item.add_marker("alone")
         if room_of(item.path) in STARTING_PROCESSES or "mpi" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.flaky(reruns=1, reruns_delay=2))
+
+
+def pytest_sessionfinish():
+    """End what tests share."""
+    browser.at_end.close()
 
 
 @pytest.fixture(autouse=True)
