@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Fixtures of all rooms: the MPI libraries at hand and programs compiled with them."""
 
+import fcntl
+import os
 import signal
 from functools import cache
 from pathlib import Path
@@ -141,15 +143,19 @@ def mpi(request) -> mpis.Mpi:
 
 @pytest.fixture(scope="session")
 def compiled(tmp_path_factory):
-    """Function (mpi, source, *flags) -> executable; each is compiled once a session."""
-    cache: dict[tuple, Path] = {}
-    directory = tmp_path_factory.mktemp("programs")
+    """Function (mpi, source, *flags) -> executable; each is compiled once a session, for all workers."""
+    own = tmp_path_factory.getbasetemp()
+    directory = (own.parent if "PYTEST_XDIST_WORKER" in os.environ else own) / "programs"
+    directory.mkdir(exist_ok=True)
 
-    def build(mpi: mpis.Mpi, source: str, *flags: str) -> Path:
-        key = (mpi.name, source, flags)
-        if key not in cache:
-            output = directory / f"{Path(source).stem}.{mpi.name}.{len(cache)}"
-            cache[key] = mpi.compile(source, output, *flags)
-        return cache[key]
+    @cache
+    def build(mpi: mpis.Mpi, source: str | Path, *flags: str) -> Path:
+        digest = crc32("\0".join(map(str, (source, *flags))).encode())
+        output = directory / f"{Path(source).stem}.{mpi.name}.{digest:08x}"
+        with open(f"{output}.lock", "w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not output.exists():
+                mpi.compile(source, Path(f"{output}.new"), *flags).rename(output)
+        return output
 
     return build
