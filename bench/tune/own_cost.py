@@ -79,7 +79,7 @@ def _decision_s() -> float:
         f"job a pus {','.join(map(str, range(RANKS)))} compute {times} pattern ring bytes 1e5\n"
         "at 0 irq 0 0.4\nat 0 irq 9 0.3\nat 0 start a\nuntil 2\n"
     )
-    (found,) = simulated_nodes.lines(simulated_nodes.built(), scenario, "decide")
+    (found,) = simulated_nodes.lines(simulated_nodes.built("Release"), scenario, "decide")
     return float(found["decision_s"])
 
 

@@ -13,14 +13,15 @@ TOP = Path(__file__).resolve().parents[2]
 QUAD = "node packages 1 cores 4\npolicy act 1\n"
 
 
-def built() -> Path:
+def built(build_type: str = "Tested") -> Path:
     """The program that simulates, made anew where its sources changed."""
-    build = TOP / "build" / "simulated"
+    build = TOP / "build" / "simulated" / build_type
     build.mkdir(parents=True, exist_ok=True)
     with open(build / ".lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         source = TOP / "tests" / "tune" / "simulated"
-        for command in (["cmake", "-S", source, "-B", build], ["cmake", "--build", build, "-j", "2"]):
+        configure = ["cmake", "-S", source, "-B", build, f"-DCMAKE_BUILD_TYPE={build_type}"]
+        for command in (configure, ["cmake", "--build", build, "-j", "2"]):
             subprocess.run(command, check=True, capture_output=True)
     return build / "simulate"
 
