@@ -19,25 +19,30 @@ PLAIN_PUS = ("pu 0 0 0 0 0 0", "pu 1 1 1 0 0 0")
 
 
 def program(flags: tuple[str, ...] = SANITIZED) -> Path:
-    """The driver built with these flags, from what the sources are now."""
+    """The driver built with these flags."""
     rooms = [
         [TOP / "tests/tune/driver.cpp"],
         [TOP / "tests/tune/other_machines.cpp"],
         [TOP / "tune/linux_system.cpp"],
         *(files_of(room) for room in ("proc", "plan", "observe", "act", "events")),
     ]
+    return built("driver", rooms, flags)
+
+
+def built(name: str, rooms: Sequence[Sequence[Path]], flags: Sequence[str]) -> Path:
+    """A program built from what its sources are now."""
     headers = sorted((TOP / "tune").rglob("*.hpp")) + sorted((TOP / "formats").glob("*.h"))
     summary = hashlib.sha256(" ".join(flags).encode())
     for path in (*(path for room in rooms for path in room), *headers):
         summary.update(path.read_bytes())
     folder = TOP / "build" / "tune_driver" / summary.hexdigest()[:16]
     folder.mkdir(parents=True, exist_ok=True)
-    driver = folder / "driver"
+    program = folder / name
     with open(folder / ".lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        if not driver.exists():
-            link(rooms, driver, flags)
-    return driver
+        if not program.exists():
+            link(rooms, program, flags)
+    return program
 
 
 def files_of(room: str) -> list[Path]:

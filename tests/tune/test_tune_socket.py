@@ -13,7 +13,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from tune_driver import SANITIZED, files_of, link
+from tune_driver import SANITIZED, built, files_of
 
 from rankwise.errors import RankwiseError
 from rankwise.tune import control
@@ -24,12 +24,10 @@ TOP = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture(scope="session")
-def program(tmp_path_factory):
-    path = tmp_path_factory.mktemp("serve") / "serve"
+def program():
     proc = [TOP / "tune" / "proc" / f"{name}.cpp" for name in ("pu_list", "text")]
     rooms = [[Path(__file__).with_name("serve.cpp")], files_of("serve"), files_of("events"), proc]
-    link(rooms, path, ["-O1", *SANITIZED[1:]])
-    return path
+    return built("serve", rooms, ["-O1", *SANITIZED[1:]])
 
 
 class Serving:

@@ -15,26 +15,14 @@ FLAGS = ["-std=c11", "-O0", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-Werror", f"-I
 
 
 @pytest.fixture(scope="session")
-def workload_program(tmp_path_factory):
-    """Function (mpi, name) -> executable; each is compiled once a session, with warnings as errors."""
-    directory = tmp_path_factory.mktemp("workloads")
-    built: dict[tuple[str, str], Path] = {}
-    objects: dict[str, list[str]] = {}
-
-    def compiled(mpi: mpis.Mpi) -> list[str]:
-        """Objects of all but the main program, which all workloads have in common."""
-        if mpi.name not in objects:
-            objects[mpi.name] = [
-                str(mpi.compile(source, directory / f"{source.stem}.{mpi.name}.o", "-c", *FLAGS))
-                for source in SOURCES
-            ]
-        return objects[mpi.name]
+def workload_program(compiled):
+    """Function (mpi, name, *sources) -> executable, compiled with warnings as errors."""
 
     def build(mpi: mpis.Mpi, name: str, *others: Path) -> Path:
-        if (mpi.name, name) not in built:
-            more = [str(path) for path in others]
-            flags = [*FLAGS, f"-DWORKLOAD=workload_{name}", *more, *compiled(mpi), "-lm"]
-            built[mpi.name, name] = mpi.compile(MAIN, directory / f"{name}.{mpi.name}", *flags)
-        return built[mpi.name, name]
+        # What all workloads have in common.
+        objects = [compiled(mpi, source, "-c", *FLAGS) for source in SOURCES]
+        return compiled(
+            mpi, MAIN, *FLAGS, f"-DWORKLOAD=workload_{name}", *map(str, (*others, *objects)), "-lm"
+        )
 
     return build
