@@ -4,6 +4,7 @@
 import re
 import shutil
 import subprocess
+import sys
 from collections import Counter
 
 import mpis
@@ -175,13 +176,11 @@ def test_without_the_package_it_says_what_to_install(ring, monkeypatch, capsys):
 
 
 @pytest.mark.mpi
-def test_a_recorded_ring_is_read_back_and_by_otf2_print(compiled, tmp_path, monkeypatch):
+def test_a_recorded_ring_is_read_back_and_by_otf2_print(compiled, tmp_path):
     mpi = mpis.named("mpich-5.0.2")
-    for name, value in mpi.environment().items():
-        monkeypatch.setenv(name, value)
-    monkeypatch.chdir(tmp_path)
-    line = [str(word) for word in mpi.launch(4, compiled(mpi, "ring.c"))]
-    assert main(["record", "--trace", "--exact-times", "-o", "ring.rw", "-q", "--", *line]) == 0
+    line = mpi.launch(4, compiled(mpi, "ring.c"))
+    words = [sys.executable, "-m", "rankwise", "record", "--trace", "--exact-times", "-o", "ring.rw", "-q"]
+    subprocess.run([*words, "--", *line], env=mpi.environment(), cwd=tmp_path, check=True)
     directory = exported(tmp_path / "ring.rw")
     assert messages(load(directory)) == messages(load(tmp_path / "ring.rw"))
     sends = {
