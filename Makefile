@@ -6,8 +6,8 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 SOURCES := $(shell git ls-files pyproject.toml CMakeLists.txt cmake core bindings record formats measure workloads lab tune machines 2>/dev/null)
 
 PEERS ?=
-# How many tests run at once.
-WORKERS ?= 2
+# How many tests run at once. Most wait half of their time, for programs or for time to pass: two for each processor of CI.
+WORKERS ?= 4
 
 .PHONY: accuracy bench-measure bench-place bench-record bench-replay bench-report bench-tune demo demo-installed demo-short docs pictures test test-all transcripts lint clean dev
 
