@@ -103,7 +103,11 @@ def _happenings(
             case "mask_of_all":
                 text += [f"at {moment:.2f} mask {name} {r} {pus[(r + 1) % ranks]}" for r in range(ranks)]
             case "cpuset" if ranks > 2:
-                text.append(f"at {moment:.2f} cpuset {name} {','.join(map(str, pus[1:]))}")
+                left = sorted(dice.sample(pus, dice.choice([1, ranks // 2, ranks - 1])))
+                text.append(f"at {moment:.2f} cpuset {name} {','.join(map(str, left))}")
+                if dice.random() < 0.7:
+                    after = moment + dice.uniform(0.5, 20)
+                    text.append(f"at {after:.2f} cpuset {name} {','.join(map(str, pus))}")
             case "kill":
                 text.append(f"at {moment:.2f} kill {name} {dice.randrange(ranks)}")
             case "end":

@@ -65,18 +65,11 @@ void SimulatedSystem::happen(const std::string &line) {
         movers_.erase(name);
     else if (what == "jump")
         now_ += std::stod(name);
-    else if (what == "online")
-        online_.set(std::stoul(name));
-    else if (what == "offline") {
-        online_.reset(std::stoul(name));
-        // The kernel lets a task that has no unit left run on all of its cpuset.
+    else if (what == "online" || what == "offline") {
+        online_.set(std::stoul(name), what == "online");
         for (Job &each : jobs_)
-            for (Rank &rank : each.ranks)
-                if (each.running && (rank.mask & online_).none()) {
-                    set_mask(rank, cpusets_[each.name]);
-                    rank.original = rank.mask;
-                    rank.set.reset();
-                }
+            if (each.running)
+                cut_anew(each);
     } else if (what == "start") {
         Job &started = job(name);
         started.running = true;
@@ -84,9 +77,9 @@ void SimulatedSystem::happen(const std::string &line) {
             rank.process = {next_process_, static_cast<std::uint64_t>(next_process_)};
             ++next_process_;
             rank.seen_home = rank.home;
-            allowed_[name] |= rank.mask;
+            cpusets_[name] |= rank.asked;
         }
-        cpusets_[name] = allowed_[name];
+        cut_anew(started);
     } else if (what == "end")
         job(name).running = false;
     else if (what == "suspend")
@@ -116,23 +109,16 @@ void SimulatedSystem::happen(const std::string &line) {
         Rank &rank = job(name).ranks.at(static_cast<std::size_t>(number()));
         std::string pus;
         words >> pus;
-        set_mask(rank, parse_pus(pus));
-        rank.original = rank.mask;
-        rank.set.reset();
+        if (!ask(job(name), rank, parse_pus(pus)))
+            return; // nor is what was asked for before forgotten
+        rank.original = rank.asked;
+        rank.is_tuners = false;
         allowed_[name] |= rank.mask;
-        cpusets_[name] |= rank.mask;
     } else if (what == "cpuset") {
         std::string pus;
         words >> pus;
         cpusets_[name] = parse_pus(pus);
-        for (Rank &rank : job(name).ranks) {
-            const PuSet left = rank.mask & cpusets_[name];
-            if (left == rank.mask)
-                continue;
-            set_mask(rank, left.any() ? left : cpusets_[name]);
-            rank.original = rank.mask;
-            rank.set.reset();
-        }
+        cut_anew(job(name));
     } else
         throw Error("`" + what + "` cannot happen");
 }

@@ -33,9 +33,12 @@ struct Line {
 
 struct Rank {
     TaskId process;
-    PuSet mask, original;  ///< now; as somebody other than the tuner has last made it
-    PuSet set, was;        ///< by the tuner, and what it had before; none if it did not
-    bool is_bound = false; ///< to one unit
+    PuSet mask;             ///< in force: what was asked for, cut by the cpuset and what is offline
+    PuSet asked;            ///< for last, by whoever it was: the kernel keeps it (Linux 6.2)
+    PuSet original;         ///< asked for by somebody other than the tuner last
+    bool is_tuners = false; ///< the tuner asked last
+    PuSet was;              ///< in force before its last change
+    bool is_bound = false;  ///< to one unit
     std::int32_t pu = -1;
     std::vector<std::int32_t> pus; ///< of all its threads; `pu` is the first
     bool alive = true;

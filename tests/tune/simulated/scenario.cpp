@@ -107,7 +107,7 @@ Job make_job(const std::string &name, const std::map<std::string, std::string> &
             rank.mask = parse_pus(given.at("on"));
         else
             rank.mask.set(static_cast<std::size_t>(pus.at(r)));
-        rank.original = rank.mask;
+        rank.original = rank.asked = rank.mask;
         if (!homes.empty())
             rank.home = static_cast<std::int32_t>(homes.at(r));
     }

@@ -101,9 +101,7 @@ void SimulatedSystem::settle_on_cores() {
             Rank &rank = jobs_[j].ranks[r];
             if (!rank.alive)
                 continue;
-            PuSet usable = rank.mask & online_;
-            if (usable.none())
-                usable = cpusets_[jobs_[j].name] & online_;
+            const PuSet &usable = rank.mask;
             const auto load = [&](std::int32_t pu) { return core(pu).ranks.size(); };
             std::int32_t best = rank.pu >= 0 && usable.test(static_cast<std::size_t>(rank.pu)) ? rank.pu : -1;
             rank.is_bound = rank.mask.count() == 1;
@@ -131,11 +129,47 @@ void SimulatedSystem::settle_on_cores() {
     }
 }
 
-void SimulatedSystem::set_mask(Rank &rank, const PuSet &mask) {
-    rank.mask = mask;
+/// As Linux does: a cpuset of which nothing is online is as if there were none.
+PuSet SimulatedSystem::usable(const Job &job) const {
+    return cut(cpusets_.at(job.name), online_);
+}
+
+/// As Linux does: a task that has no unit left runs on all of its cpuset.
+void SimulatedSystem::put_in_force(const Job &job, Rank &rank) {
+    rank.mask = cut(rank.asked, usable(job));
     settled_ = false;
-    if (!(mask & online_).test(static_cast<std::size_t>(std::max(rank.pu, 0))))
+    if (!rank.mask.test(static_cast<std::size_t>(std::max(rank.pu, 0))))
         rank.pu = -1;
+}
+
+/// @return false if it has none of these units
+bool SimulatedSystem::ask(const Job &job, Rank &rank, const PuSet &mask) {
+    if ((mask & usable(job)).none())
+        return false;
+    rank.asked = mask;
+    put_in_force(job, rank);
+    return true;
+}
+
+/// As the actor does: where none of the units can be had, it asks for what the kernel would give.
+/// @return whether it has another mask now
+bool SimulatedSystem::ask_as_tuner(Job &job, Rank &rank, const PuSet &mask) {
+    const PuSet before = rank.mask;
+    rank.is_tuners = true;
+    if (!ask(job, rank, mask))
+        ask(job, rank, usable(job));
+    if (rank.mask == before)
+        return false;
+    job.stalled = std::max(job.stalled, move_cost);
+    return true;
+}
+
+/// Units came or went: what was asked for last is not forgotten.
+void SimulatedSystem::cut_anew(Job &job) {
+    for (Rank &rank : job.ranks) {
+        put_in_force(job, rank);
+        allowed_[job.name] |= rank.mask;
+    }
 }
 
 double SimulatedSystem::capability(const Rank &rank) const {
@@ -386,26 +420,34 @@ namespace {
 
 /// A rank that its launcher, or the kernel when its cpuset changed, lets run on several units; or that has
 /// such a set of another's by exchange.
-bool is_spread(const Job &job, const Rank &rank) {
-    const auto have = [&](auto mask) {
-        return std::count_if(job.ranks.begin(), job.ranks.end(),
-                             [&](const Rank &other) { return other.*mask == rank.mask; });
-    };
+bool is_spread(const Job &job, const Rank &rank, const PuSet &usable) {
+    const auto has = [&](const Rank &other) { return other.mask == rank.mask; };
+    const auto had = [&](const Rank &other) { return cut(other.original, usable) == rank.mask; };
     return rank.mask.count() > 1 &&
-           (rank.mask == rank.original || have(&Rank::mask) <= have(&Rank::original));
+           (rank.mask == usable || had(rank) ||
+            std::ranges::count_if(job.ranks, has) <= std::ranges::count_if(job.ranks, had));
 }
 
 /// How many bound ranks each unit has.
-std::array<int, most_pus> crowds(const Job &job) {
+std::array<int, most_pus> crowds(const Job &job, const PuSet &usable) {
     std::array<int, most_pus> count{};
     for (const Rank &rank : job.ranks)
-        if (rank.alive && !is_spread(job, rank))
+        if (rank.alive && !is_spread(job, rank, usable))
             for (std::size_t pu = rank.mask._Find_first(); pu < most_pus; pu = rank.mask._Find_next(pu))
                 ++count[pu];
     return count;
 }
 
 } // namespace
+
+/// As far as the actor can see: what a cpuset has taken does not show. Who has all of it may have what comes
+/// to it, too.
+PuSet SimulatedSystem::seen_to_be_asked(const Job &job, const Rank &rank) const {
+    if (rank.mask == usable(job))
+        return PuSet{}.set();
+    const PuSet whole = rank.asked & cpusets_.at(job.name); // with units that are offline, as /proc says
+    return (whole & online_) == rank.mask ? whole : rank.mask;
+}
 
 std::string SimulatedSystem::move_line(const Change::Interrupt &interrupt) {
     Line &line = lines_.at(interrupt.number);
@@ -439,26 +481,26 @@ std::string SimulatedSystem::apply(const Change &change) {
                    " was changed by another process";
         if ((move.to & ~allowed_[found.job->name]).any())
             violations_.push_back(found.job->name + ": asked for units it may not use");
-        if ((move.to & online_ & cpusets_[found.job->name]) != move.to)
+        if ((move.to & ~usable(*found.job)).any())
             return "its cpuset does not have these processing units";
         // What was begun before may be undone.
         const bool fights = movers_.contains("numad") || movers_.contains("sched_ext") ||
                             (movers_.contains("AutoNUMA") && move.from.count() != move.to.count());
         if (fights && move.to != found.rank->was)
             violations_.push_back(found.job->name + ": moved beside another mover");
-        before.try_emplace(found.job, crowds(*found.job));
+        before.try_emplace(found.job, crowds(*found.job, usable(*found.job)));
     }
     last_.clear();
     for (const RankMove &move : change.moves) {
         const Found found = find(move.process);
         last_.push_back({move.process, found.rank->mask});
-        set_mask(*found.rank, move.to);
-        found.rank->set = move.to;
+        if (!found.rank->is_tuners)
+            found.rank->original = seen_to_be_asked(*found.job, *found.rank);
+        ask_as_tuner(*found.job, *found.rank, move.to);
         found.rank->was = move.from;
-        found.job->stalled = std::max(found.job->stalled, move_cost);
     }
     for (const auto &[job, had] : before) {
-        const auto has = crowds(*job);
+        const auto has = crowds(*job, usable(*job));
         for (std::size_t pu = 0; pu < most_pus; ++pu)
             if (has[pu] > 1 && has[pu] > had[pu])
                 violations_.push_back(job->name + ": two ranks on one unit");
@@ -497,7 +539,7 @@ std::optional<Seconds> SimulatedSystem::go_on() {
 
 PuSet SimulatedSystem::usable(const TaskId &process) {
     const Found found = find(process);
-    return found.rank ? cpusets_[found.job->name] & online_ : PuSet{};
+    return found.rank ? usable(*found.job) : PuSet{};
 }
 
 std::string SimulatedSystem::undo() {
@@ -505,12 +547,8 @@ std::string SimulatedSystem::undo() {
         return "1 threads or interrupts cannot be given back what they had";
     for (const Moved &moved : std::exchange(last_, {})) {
         const Found found = find(moved.process);
-        if (!found.rank || found.rank->mask != found.rank->set ||
-            (moved.before & cpusets_[found.job->name]) != moved.before)
-            continue;
-        set_mask(*found.rank, moved.before);
-        found.rank->set = moved.before;
-        found.job->stalled = std::max(found.job->stalled, move_cost);
+        if (found.rank && found.rank->is_tuners)
+            ask_as_tuner(*found.job, *found.rank, moved.before);
     }
     for (const auto &[number, unit] : std::exchange(last_lines_, {})) {
         PuSet before;
@@ -530,11 +568,10 @@ std::string SimulatedSystem::give_back(const std::vector<TaskId> &processes) {
         return "1 threads cannot be given back what they had";
     for (const TaskId &process : processes) {
         const Found found = find(process);
-        if (!found.rank || found.rank->set.none() || found.rank->mask != found.rank->set)
+        if (!found.rank || !found.rank->is_tuners)
             continue;
-        set_mask(*found.rank, cut(found.rank->original, cpusets_[found.job->name]));
-        found.rank->set = found.rank->was = found.rank->mask;
-        found.job->stalled = std::max(found.job->stalled, move_cost);
+        ask_as_tuner(*found.job, *found.rank, found.rank->original);
+        found.rank->was = found.rank->mask;
     }
     last_.clear();
     ++applied_;
@@ -546,10 +583,8 @@ GivenBack SimulatedSystem::restore() {
     pages_.clear();
     for (Job &each : jobs_)
         for (Rank &rank : each.ranks)
-            if (rank.set.any() && rank.mask == rank.set && rank.mask != rank.original) {
-                set_mask(rank, rank.original);
+            if (rank.is_tuners && ask_as_tuner(each, rank, rank.original))
                 ++given.threads;
-            }
     for (const auto &[number, line] : lines_)
         if (line.unit != line.original)
             ++(move_line({number, {}, {}}).empty() ? given.interrupts : given.failed);
@@ -558,9 +593,15 @@ GivenBack SimulatedSystem::restore() {
 
 void SimulatedSystem::check_restored() {
     for (const Job &each : jobs_)
-        for (const Rank &rank : each.ranks)
-            if (each.running && rank.alive && rank.mask != rank.original)
+        for (const Rank &rank : each.ranks) {
+            if (!each.running || !rank.alive)
+                continue;
+            const PuSet given = cut(rank.original, usable(each));
+            if (rank.mask != given)
                 violations_.push_back(each.name + ": a mask was not given back");
+            else if (rank.asked != rank.original && (rank.asked != given || (rank.original & given).any()))
+                violations_.push_back(each.name + ": a cpuset that grows gives what the tuner asked for");
+        }
     for (const auto &[number, line] : lines_)
         if (line.unit != line.original)
             violations_.push_back("interrupt " + std::to_string(number) + " was not given back");

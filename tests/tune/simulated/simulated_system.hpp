@@ -55,7 +55,12 @@ class SimulatedSystem final : public System {
     Found find(const TaskId &process);
     Job &job(const std::string &name);
     void settle_on_cores();
-    void set_mask(Rank &rank, const PuSet &mask);
+    PuSet usable(const Job &job) const;
+    void put_in_force(const Job &job, Rank &rank);
+    bool ask(const Job &job, Rank &rank, const PuSet &mask);
+    bool ask_as_tuner(Job &job, Rank &rank, const PuSet &mask);
+    void cut_anew(Job &job);
+    PuSet seen_to_be_asked(const Job &job, const Rank &rank) const;
     Core &core(std::int32_t pu) { return cores_.at(static_cast<std::size_t>(pu)); }
     const Core &core(std::int32_t pu) const { return cores_.at(static_cast<std::size_t>(pu)); }
     double capability(const Rank &rank) const;

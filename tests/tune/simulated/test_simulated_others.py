@@ -164,6 +164,21 @@ def test_a_cpuset_that_changes_is_nobodys_will(simulator):
     assert outcome.violations == []
 
 
+@pytest.mark.parametrize(
+    ("goes", "comes"),
+    [("cpuset a 1-2", "cpuset a 0-3"), ("cpuset a 0-2", "cpuset a 0-3"), ("offline 0", "online 0")],
+)
+def test_units_that_go_and_come_again_are_nobodys_will(simulator, goes, comes):
+    # GIVEN two ranks that have changed places
+    # WHEN units go and come again, so that the kernel gives them what they had
+    outcome = simulate(simulator, SWAPPED + f"at 20 {goes}\nat 40 {comes}\nuntil 80\n")
+    # THEN that is seen, and is no change of masks that the tuner gives way to
+    assert len(said(outcome, "what was learned is forgotten")) == 2
+    assert said(outcome, "had before they were moved") == []
+    assert outcome.jobs["a"]["masks"] == ["3", "1", "2", "0"]
+    assert outcome.violations == []
+
+
 def test_masks_that_are_changed_before_any_is_moved_are_taken_as_they_are(simulator):
     # GIVEN masks that a launcher sets late, several times
     script = "".join(f"at {1 + moment} mask a 0 {moment % 2 * 3}\nat {1 + moment} mask a 3 {3 - moment % 2 * 3}\n"
