@@ -215,19 +215,30 @@ struct Tuner::State {
 
     /// Whether a change that could not be taken back everywhere is now.
     bool has_taken_back() {
-        if (!left_of.empty() && system.undo().empty())
+        if (!left_of.empty() && system.undo().empty()) {
             log.add(Event::undone, std::exchange(left_of, {}), "what was left of a change is taken back");
+            forget_windows();
+        }
         return left_of.empty();
+    }
+
+    /// Another mapping begins.
+    void forget_windows() {
+        for (auto &[name, group] : groups) {
+            group.base.reset();
+            group.middle.reset();
+            group.watched.reset();
+        }
     }
 
     // --- looking ---
 
     Seconds look(Seconds now) {
+        const bool is_back = has_taken_back(); // beside another mover, too; and before masks are looked at
         const Sample sample = system.sample(false);
         meet(sample);
         if (!moves_pages)
             give_interrupts_back();
-        const bool is_back = has_taken_back(); // beside another mover, too
         const bool may_act = !stands_back(sample) && is_back && !moves_pages;
         bool worth_it = false;
         for (auto &[name, group] : groups) {
@@ -347,7 +358,8 @@ struct Tuner::State {
     bool consider(const Observation &observation, const Sample &own, Seconds now, bool may_act) {
         const std::string &name = observation.group;
         Group &group = groups.at(name);
-        if (!observation.unusable.empty() || !left_of.empty()) {
+        // Of ranks of which not all could be given back what they had, each has either mask.
+        if (!observation.unusable.empty() || !left_of.empty() || !group.gives_back.empty()) {
             group.last.reset();
             return true;
         }
@@ -471,12 +483,7 @@ struct Tuner::State {
                 group.keep_to(usable(group));
         }
         trial.reset();
-        // The windows of the next decision must not have the trial in them.
-        for (auto &[of, group] : groups) {
-            group.base.reset();
-            group.middle.reset();
-            group.watched.reset();
-        }
+        forget_windows();
         next_full = now;
     }
 

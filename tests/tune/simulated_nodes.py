@@ -79,6 +79,7 @@ def _happenings(
     text, ranks = [], len(pus)
     for _ in range(dice.randint(0, 6)):
         moment = dice.uniform(begin + 0.1, seconds)
+        own = random.Random(moment)  # what it decides changes nothing else that a seed stands for
         match dice.choice(
             ["compute", "compute", "suspend", "mask", "cpuset", "kill", "end", "mask_of_all"]
             + ["threads", "pages", "sleeps", "stuck"]
@@ -97,16 +98,18 @@ def _happenings(
                 text.append(f"at {moment:.2f} sleeps {name} {rank}")
                 text.append(f"at {moment + dice.uniform(1, 30):.2f} joins {name} {rank}")
             case "stuck":
-                text += [f"at {moment:.2f} stuck", f"at {moment + dice.uniform(1, 10):.2f} loose"]
+                which = own.choice(["", f" {name} {own.randrange(ranks)}"])
+                after = moment + dice.uniform(1, 10)
+                text += [f"at {moment:.2f} stuck{which}", f"at {after:.2f} loose{which}"]
             case "mask":
                 text.append(f"at {moment:.2f} mask {name} {dice.randrange(ranks)} {dice.choice(pus)}")
             case "mask_of_all":
                 text += [f"at {moment:.2f} mask {name} {r} {pus[(r + 1) % ranks]}" for r in range(ranks)]
             case "cpuset" if ranks > 2:
-                left = sorted(dice.sample(pus, dice.choice([1, ranks // 2, ranks - 1])))
+                left = sorted(own.sample(pus, own.choice([1, ranks // 2, ranks - 1])))
                 text.append(f"at {moment:.2f} cpuset {name} {','.join(map(str, left))}")
-                if dice.random() < 0.7:
-                    after = moment + dice.uniform(0.5, 20)
+                if own.random() < 0.7:
+                    after = moment + own.uniform(0.5, 20)
                     text.append(f"at {after:.2f} cpuset {name} {','.join(map(str, pus))}")
             case "kill":
                 text.append(f"at {moment:.2f} kill {name} {dice.randrange(ranks)}")

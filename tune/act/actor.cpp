@@ -235,15 +235,18 @@ std::string Actor::give_back(const std::vector<TaskId> &processes) {
     }
     // The journal needs no other record: whoever has what it had before the first change stays as it is.
     const auto restored = tune::restore(masks, proc_, sys_);
-    if (restored.failed > 0) {
-        return std::to_string(restored.failed) + " threads cannot be given back what they had";
-    }
     for (const auto &[thread, entry] : masks.threads) {
+        if (restored.left.threads.contains(thread)) {
+            continue;
+        }
         unsettled_.erase(thread);
         stuck_.threads.erase(thread);
         auto &known = content_.threads.at(thread);
         known.before = entry.after;
         known.after = entry.original;
+    }
+    if (restored.failed > 0) {
+        return std::to_string(restored.failed) + " threads cannot be given back what they had";
     }
     last_ = {};
     return {};

@@ -238,6 +238,25 @@ def test_a_cpuset_that_grows_after_the_end_gives_nobody_what_the_tuner_asked_for
     assert units[partner] == {1, 2}
 
 
+def test_who_was_given_back_is_nobody_elses_where_others_were_not(ranks, units, online):
+    # GIVEN ranks that changed places, and a cpuset that has not all of what the first had
+    driver, (a, b), ((main, helper), (partner, _)) = ranks({0, 1}, {4, 5})
+    assert driver.move((a, "0-1", "4-5"), (b, "4-5", "0-1")) == ""
+    online("0,4-63")
+    units.give({0, *range(4, 64)})
+    # WHEN only its first thread can be given back, and is looked at
+    units.lock(1)
+    assert driver.ask(f"back {a} {b}") == "3 threads cannot be given back what they had"
+    assert [units[main], units[helper]] == [{0}, {4, 5}]
+    driver.sample()
+    # THEN it is not what somebody else set: it has at the end what it had at first
+    units.unlock()
+    driver.end()
+    online("0-63")
+    units.give(set(range(64)))
+    assert [units[main], units[helper], units[partner]] == [{0, 1}, {0, 1}, {4, 5}]
+
+
 def test_a_trial_undone_without_its_units_is_nobody_elses_will(ranks, units, online):
     # GIVEN a change whose units, old and new, a cpuset takes before it is undone
     driver, (a, b), ((main, _), (partner, _)) = ranks({0}, {4})

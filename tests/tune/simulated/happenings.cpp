@@ -57,8 +57,9 @@ void SimulatedSystem::happen(const std::string &line) {
         core(std::stoi(name)).steered_to = true;
     else if (what == "isolated")
         core(std::stoi(name)).isolated = true;
-    else if (what == "stuck" || what == "loose") // masks cannot be given back, and can be again
-        stuck_ = what == "stuck";
+    else if (what == "stuck" || what == "loose") // all masks cannot be given back, or one, and can be again
+        (name.empty() ? stuck_ : job(name).ranks.at(static_cast<std::size_t>(number())).is_stuck) =
+            what == "stuck";
     else if (what == "mover")
         movers_.insert(name);
     else if (what == "nomover")

@@ -545,11 +545,15 @@ PuSet SimulatedSystem::usable(const TaskId &process) {
 std::string SimulatedSystem::undo() {
     if (stuck_)
         return "1 threads or interrupts cannot be given back what they had";
-    for (const Moved &moved : std::exchange(last_, {})) {
+    std::erase_if(last_, [&](const Moved &moved) {
         const Found found = find(moved.process);
-        if (found.rank && found.rank->is_tuners)
+        if (!found.rank || !found.rank->is_tuners)
+            return true;
+        if (!found.rank->is_stuck)
             ask_as_tuner(*found.job, *found.rank, moved.before);
-    }
+        return !found.rank->is_stuck;
+    });
+    const std::size_t left = last_.size();
     for (const auto &[number, unit] : std::exchange(last_lines_, {})) {
         PuSet before;
         before.set(static_cast<std::size_t>(unit));
@@ -560,19 +564,25 @@ std::string SimulatedSystem::undo() {
     pages_ = std::exchange(last_pages_, {});
     pages_there_ = now_ + time_of_pages();
     ++applied_;
-    return {};
+    return left == 0 ? ""
+                     : std::to_string(left) + " threads or interrupts cannot be given back what they had";
 }
 
 std::string SimulatedSystem::give_back(const std::vector<TaskId> &processes) {
-    if (stuck_)
-        return "1 threads cannot be given back what they had";
+    std::size_t left = 0;
     for (const TaskId &process : processes) {
         const Found found = find(process);
         if (!found.rank || !found.rank->is_tuners)
             continue;
+        if (stuck_ || found.rank->is_stuck) {
+            ++left;
+            continue;
+        }
         ask_as_tuner(*found.job, *found.rank, found.rank->original);
         found.rank->was = found.rank->mask;
     }
+    if (left > 0)
+        return std::to_string(left) + " threads cannot be given back what they had";
     last_.clear();
     ++applied_;
     return {};

@@ -124,8 +124,22 @@ def test_what_cannot_be_given_back_at_first_is_later(simulator):
     assert tried + 9 <= back["at_s"] < tried + 15
     between = [each for each in outcome.of("applied") if failed["at_s"] < each["at_s"] < back["at_s"]]
     assert between == []
-    # THEN it is tried again, and kept
+    # THEN it is tried again, and kept: nobody else changed anything
     assert outcome.of("kept")
+    assert said(outcome, "changed from outside") == []
+    assert outcome.violations == []
+
+
+def test_a_rank_that_cannot_be_given_back_is_not_taken_for_somebody_elses_will(simulator):
+    # GIVEN two ranks that have changed places
+    # WHEN somebody changes another's mask, and of the two that are to have theirs again one does not get it at first
+    outcome = simulate(simulator, SWAPPED + "at 19 stuck a 3\nat 20 mask a 1 2\nat 40 loose a 3\nuntil 60\n")
+    assert [event["at_s"] < 28 for event in said(outcome, "it is tried again")] == [True]
+    # THEN the other one gets it later, and somebody is given way to once
+    assert len(said(outcome, "what was learned is forgotten")) == 1
+    (back,) = said(outcome, "had before they were moved")
+    assert back["at_s"] > 40
+    assert outcome.jobs["a"]["masks"] == ["0", "2", "2", "3"]
     assert outcome.violations == []
 
 
