@@ -2,7 +2,7 @@
 /*
  * many_threads COUNT SPIN BORN: a process of so many threads beside the first. Of these, SPIN compute and the
  * others sleep. BORN more begin and join threads that live for some microseconds, all the time. SIGUSR1: it
- * executes itself.
+ * executes itself. SIGUSR2: the thread that gets it begins one that sleeps.
  */
 #include <pthread.h>
 #include <signal.h>
@@ -56,12 +56,19 @@ static void execute_again(int unused) {
     execv("/proc/self/exe", command);
 }
 
+static void begin_one(int unused) {
+    (void)unused;
+    begin(1, sleep_on);
+}
+
 int main(int count, char **words) {
     if (count < 4)
         return 2;
     command = words;
     struct sigaction action = {.sa_handler = execute_again, .sa_flags = SA_NODEFER};
     sigaction(SIGUSR1, &action, NULL);
+    action.sa_handler = begin_one;
+    sigaction(SIGUSR2, &action, NULL);
     begin(atoi(words[1]) - atoi(words[2]), sleep_on);
     begin(atoi(words[2]), spin);
     begin(atoi(words[3]), bear);

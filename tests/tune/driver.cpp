@@ -8,6 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "act/births.hpp"
 #include "act/exchange.hpp"
 #include "act/page_moves.hpp"
 #include "act/restore.hpp"
@@ -24,6 +25,7 @@ namespace {
 using namespace rankwise::tune;
 
 std::string gate;
+Births births;
 
 PuSet pus(const std::string &list) {
     const auto set = parse_pu_list(list);
@@ -188,6 +190,13 @@ void do_line(const std::string &line, LinuxSystem &system) {
         const auto mask = pus(to), set = pus(after), had = pus(original);
         std::cout << (is_bound_within(mask, set, had) ? format_pu_list(exchanged(mask, set, had)) : "no")
                   << std::endl;
+    } else if (what == "births") { // of threads in a directory that is like /proc/N/task
+        words >> to;
+        const Descriptor task(open(to.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+        while (words >> number) {
+            births.watch(task.number(), number);
+        }
+        std::cout << (births.are_listed(task.number()) ? "listed" : "not yet") << std::endl;
     } else if (what == "restore") {
         std::cout << given_back_text(system.restore()) << std::endl;
     } else if (what == "disk") { // the next record is on it once somebody has opened this FIFO

@@ -367,6 +367,17 @@ void Actor::settle(const std::vector<RankSample> &ranks, std::vector<ThreadEntry
     });
 }
 
+/// Threads that have their mask from one whose entry will say something else get entries of their own.
+void Actor::keep_origins(const RankSample &rank, const ThreadEntry &from, const PuSet &cpuset,
+                         std::vector<ThreadEntry> &changed) const {
+    for (const auto &thread : rank.threads) {
+        if (!content_.threads.contains(thread.id) &&
+            inherited_from(thread.mask, cpuset, {&from}) != nullptr) {
+            changed.push_back({rank.process, thread.id, from.original, thread.mask, thread.mask});
+        }
+    }
+}
+
 void Actor::heed(const RankSample &rank, std::vector<ThreadEntry> &changed) {
     std::optional<PuSet> cpuset;
     for (const auto &thread : rank.threads) {
@@ -393,12 +404,17 @@ void Actor::heed(const RankSample &rank, std::vector<ThreadEntry> &changed) {
                 continue;
             }
             // somebody else's will
+            keep_origins(rank, entry, *cpuset, changed);
             entry.original = to_give_back(proc_, rank.process.number, thread.id.number, thread.mask, *cpuset);
+            entry.before = entry.after = thread.mask;
+            changed.push_back(entry);
             unsettled_.erase(thread.id);
-        } else { // none of its units is left, and it is the kernel's doing: once they are back, so is what it
-                 // had
-            unsettled_.insert(thread.id);
+            stuck_.threads.erase(thread.id);
+            last_.masks.threads.erase(thread.id);
+            continue;
         }
+        // None of its units is left, and it is the kernel's doing: once they are back, so is what it had.
+        unsettled_.insert(thread.id);
         entry.before = entry.after;
         entry.after = thread.mask;
         changed.push_back(entry);

@@ -66,6 +66,8 @@ class Actor {
     void forget_ended(const std::vector<RankSample> &ranks);
     void settle(const std::vector<RankSample> &ranks, std::vector<ThreadEntry> &changed);
     void heed(const RankSample &rank, std::vector<ThreadEntry> &changed);
+    void keep_origins(const RankSample &rank, const ThreadEntry &from, const PuSet &cpuset,
+                      std::vector<ThreadEntry> &changed) const;
     void stick(const JournalContent &left);
     void try_again();
 

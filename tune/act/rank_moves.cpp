@@ -8,6 +8,7 @@
 #include <poll.h>
 #include <sys/syscall.h>
 #include <tuple>
+#include <unistd.h>
 
 #include "act/cpuset.hpp"
 #include "act/exchange.hpp"
@@ -19,6 +20,9 @@ namespace rankwise::tune {
 namespace {
 
 constexpr int most_passes = 200;
+// Of a process that begins threads meanwhile, one may have its parent's old mask and not be listed yet. Where
+// that takes longer, it is seen at the next look.
+constexpr useconds_t until_listed_us = 200;
 
 bool has_exited(int process) {
     pollfd ended{process, POLLIN, 0};

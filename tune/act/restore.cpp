@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "act/births.hpp"
 #include "act/cpuset.hpp"
 #include "act/exchange.hpp"
 #include "proc/pu_list.hpp"
@@ -19,6 +20,8 @@ namespace rankwise::tune {
 namespace {
 
 constexpr int most_restoring_passes = 1000; // over a process that makes threads all the time
+// For threads that get no core: what they were beginning cannot run before them.
+constexpr useconds_t first_wait_us = 100, most_wait_us = 10'000, most_waiting_us = 1'000'000;
 
 bool is_ours(const PuSet &mask, const ThreadEntry &entry, const PuSet &cpuset) {
     return mask == entry.after || mask == entry.before || mask == cut(entry.after, cpuset) ||
@@ -51,11 +54,19 @@ class ProcessRestore {
         bool changed = false;
         if (list_threads(task_.number(), process_.number, numbers_)) {
             for (const auto number : numbers_) {
-                changed = (!seen_.contains(number) && restore_thread(number)) || changed;
+                if (seen_.contains(number)) {
+                    continue;
+                }
+                changed = restore_thread(number) || changed;
+                if (seen_.contains(number)) {
+                    births_.watch(task_.number(), number);
+                }
             }
         }
         return changed;
     }
+
+    bool are_births_listed() { return births_.are_listed(task_.number()); }
 
   private:
     bool restore_thread(std::int32_t number) {
@@ -137,21 +148,31 @@ class ProcessRestore {
     std::optional<PuSet> cpuset_;       ///< most need none
     std::vector<std::int32_t> numbers_;
     std::set<std::int32_t> seen_;
+    Births births_;
 };
 
 /// @brief All of them in turn, so that the last of many has its masks after one look at each of the others. A
-/// thread may be born while its parent still has the mask that is taken back: until none is new, twice.
+/// thread may be born while its parent still has the mask that is taken back: until none is new.
 void restore_processes(std::vector<ProcessRestore> &processes) {
-    int quiet = 0;
-    for (int pass = 0; pass < most_restoring_passes && quiet < 2; ++pass) {
-        bool changed = false;
+    useconds_t waited_us = 0, wait_us = first_wait_us;
+    for (int pass = 0; pass < most_restoring_passes; ++pass) {
+        // First: of what is listed behind this, the pass sees all.
+        bool are_listed = pass > 0, changed = false;
+        for (auto &process : processes) {
+            are_listed = process.are_births_listed() && are_listed;
+        }
         for (auto &process : processes) {
             changed = process.pass() || changed;
         }
-        quiet = changed ? 0 : quiet + 1;
-        if (quiet == 1) {
-            usleep(until_listed_us);
+        if (changed || pass == 0) {
+            continue;
         }
+        if (are_listed || waited_us >= most_waiting_us) {
+            return;
+        }
+        usleep(wait_us);
+        waited_us += wait_us;
+        wait_us = std::min(2 * wait_us, most_wait_us);
     }
 }
 

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <string>
-#include <unistd.h>
 #include <vector>
 
 #include "act/journal.hpp"
@@ -10,9 +9,6 @@
 #include "types.hpp"
 
 namespace rankwise::tune {
-
-/// Of a process that begins threads meanwhile, one may have its parent's old mask and not be listed yet.
-inline constexpr useconds_t until_listed_us = 200;
 
 /// @brief What a journal's processes were given back.
 struct Restored : GivenBack {
