@@ -5,6 +5,7 @@
 #include <cmath>
 #include <utility>
 
+#include "act/exchange.hpp"
 #include "decide/problem.hpp"
 
 namespace rankwise::tune {
@@ -43,6 +44,13 @@ bool are_alike(const std::vector<double> &a, const std::vector<double> &b) {
 }
 
 } // namespace
+
+void Masks::keep_to_part() {
+    if (!std::exchange(bound_within, false))
+        return;
+    original = exchanged(expected, set, original);
+    set = expected;
+}
 
 double distance(const Behaviour &a, const Behaviour &b) {
     return difference(a.computation, b.computation);
@@ -224,6 +232,9 @@ void Group::set_masks(const Mapping &of, const Node &node) {
     for (std::size_t rank = 0; rank < of.size(); ++rank) {
         last->ranks[rank].mask = of[rank];
         Masks &known = masks[last->ranks[rank].process];
+        if (known.expected == of[rank])
+            continue;
+        known.keep_to_part();
         known.set = known.expected = of[rank];
     }
     capability = capabilities(*last, node, of, silent);

@@ -47,6 +47,10 @@ struct Masks {
     PuSet set;      ///< last, by whoever it was
     PuSet expected; ///< that it has if nobody else changes it: of `set`, what the kernel allowed it last
     bool bound_within = false; ///< its runtime has bound it to a part of `set` since
+
+    /// @brief Its runtime's part of `set` is all that the tuner exchanges from now on: it had the same part
+    /// of `original`.
+    void keep_to_part();
 };
 
 /// @brief Masks that ranks have though the tuner did not set them.

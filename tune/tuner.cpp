@@ -170,6 +170,7 @@ struct Tuner::State {
                 continue;
             Masks &masks = known->second;
             const PuSet from = masks.expected;
+            masks.keep_to_part();
             masks.set = masks.original;
             masks.expected = cut(masks.original, system.usable(rank.process));
             group.given |= masks.expected;

@@ -112,6 +112,21 @@ def test_a_runtime_that_binds_a_rank_within_its_new_units_is_not_given_way_to(si
     assert outcome.violations == []
 
 
+def test_a_rank_that_its_runtime_bound_and_that_is_moved_on_is_not_crowded(simulator):
+    # GIVEN two ranks of two units each that have changed places, one of them bound by its runtime since, with two
+    # threads
+    scenario = (
+        "node packages 1 cores 6\npolicy act 1\njob a masks 0-1/2-3/4-4 compute 0.01,0.004,0.004\n"
+        "at 0 irq 0 0.4\nat 0 irq 1 0.4\nat 1 start a\nat 30 mask a 0 3\nat 30 irq 3 0.5\n"
+        "at 70 threads a 2\nuntil 120\n"
+    )
+    # WHEN that one is moved on THEN it is not given back what it had, as nobody bound it but its runtime
+    outcome = simulate(simulator, scenario)
+    assert [event["moves"] for event in outcome.of("kept") if event["at_s"] > 30] == [[["3", "4"], ["4", "3"]]]
+    assert said(outcome, "had before they were moved") == []
+    assert outcome.violations == []
+
+
 def test_what_cannot_be_given_back_at_first_is_later(simulator):
     # GIVEN masks that cannot be given back for a while, as soon as a change is tried
     tried = simulate(simulator, SWAPPED + "until 20\n").of("applied")[0]["at_s"]
