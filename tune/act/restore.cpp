@@ -253,6 +253,18 @@ std::string restored_text(const Restored &restored) {
 
 namespace {
 
+/// @brief Add an entry of a journal to those that were left before it.
+template <typename Key, typename Entry>
+void add_behind(std::map<Key, Entry> &left, const Key &key, Entry entry) {
+    const auto before = left.find(key);
+    // What this tuner found was what the one before could not take back: either of two masks.
+    if (before != left.end() &&
+        (entry.original == before->second.after || entry.original == before->second.before)) {
+        entry.original = before->second.original;
+    }
+    left.insert_or_assign(key, std::move(entry));
+}
+
 /// @brief Add what a journal of this boot says to what was left before it.
 /// @return false if there is one that cannot be read
 bool take_journal(const std::string &path, const std::string &boot, JournalContent &content) {
@@ -271,22 +283,11 @@ bool take_journal(const std::string &path, const std::string &boot, JournalConte
         content.damaged = found.damaged && found.owner.number == 0;
         return true;
     }
-    for (auto &[id, entry] : found.threads) {
-        const auto before = content.threads.find(id);
-        // What this tuner found was what the one before could not take back: either of two masks.
-        if (before != content.threads.end() &&
-            (entry.original == before->second.after || entry.original == before->second.before)) {
-            entry.original = before->second.original;
-        }
-        content.threads[id] = entry;
+    for (const auto &[id, entry] : found.threads) {
+        add_behind(content.threads, id, entry);
     }
-    for (auto &[number, entry] : found.interrupts) {
-        const auto before = content.interrupts.find(number);
-        if (before != content.interrupts.end() &&
-            (entry.original == before->second.after || entry.original == before->second.before)) {
-            entry.original = before->second.original;
-        }
-        content.interrupts.insert_or_assign(number, entry);
+    for (const auto &[number, entry] : found.interrupts) {
+        add_behind(content.interrupts, number, entry);
     }
     content.owner = found.owner;
     content.boot = boot;
