@@ -2,10 +2,13 @@
 """Where interrupts may go, and when they go back."""
 
 import json
+from pathlib import Path
 
 import pytest
 import simulated_nodes
 from simulated_nodes import simulate
+from test_journal import guard_of
+from waiting import until
 
 LONGEST_PAUSE_S = 600  # Policy::longest_pause
 IRQ = (
@@ -104,21 +107,40 @@ def test_what_somebody_else_made_of_an_interrupt_stays(driving, made_up):
     assert affinity.read_text() == "0\n"
     assert not (driver.state / "journal").exists()
     affinity.write_text("1\n")
+    guard = Path(f"/proc/{guard_of(driver)}")
     driver.kill()
+    assert until(lambda: not guard.exists())
     assert affinity.read_text() == "1\n"
+
+
+def test_an_interrupt_that_was_tried_and_undone_is_nobodys_any_more(driving, made_up):
+    # GIVEN an interrupt that was moved on trial, and a second tuner
+    proc, sys = made_up
+    lines = [f"proc {proc}", f"sys {sys}", "irq 1"]
+    driver, other = driving(lines=lines), driving(lines=lines)
+    assert driver.ask("irq 9 1") == ""
+    # WHEN that is undone
+    assert driver.ask("undo") == ""
+    # THEN no journal has it, and the second one may move it, of which the first has nothing to say
+    assert not (driver.state / "journal").exists()
+    assert other.ask("irq 9 1") == ""
+    driver.end()
+    assert (proc / "irq/9/smp_affinity_list").read_text() == "1\n"
 
 
 def test_an_interrupt_that_cannot_be_moved_is_claimed_no_longer(driving, made_up):
     # GIVEN one that can be moved, and one that is not there any more once it was looked for
     proc, sys = made_up
-    driver = driving(lines=[f"proc {proc}", f"sys {sys}", "irq 1"])
+    lines = [f"proc {proc}", f"sys {sys}", "irq 1"]
+    driver, other = driving(lines=lines), driving(lines=lines)
     (proc / "irq/10").mkdir()
     (proc / "irq/10/smp_affinity_list").symlink_to("/proc/self/oom_adj")  # 1 becomes another number
     # WHEN both are to be moved, and neither is
     assert driver.ask("irq 9 1 10 1").startswith("interrupt 10 cannot be moved")
     assert (proc / "irq/9/smp_affinity_list").read_text() == "0-1\n"
-    # THEN no journal has them
+    # THEN no journal has them, and another tuner may move them
     assert not (driver.state / "journal").exists()
+    assert other.ask("irq 9 1") == ""
 
 
 def test_isolated_units_are_known(driving, made_up):

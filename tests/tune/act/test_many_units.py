@@ -3,6 +3,7 @@
 
 import pytest
 import tune_driver
+from test_journal import kill_both
 from waiting import until
 
 
@@ -216,6 +217,28 @@ def test_another_change_that_fails_does_not_make_it_forget_what_is_stuck(ranks, 
     assert units[third] == {8}
 
 
+def test_what_two_tuners_left_leads_back_to_what_was_there_at_first(start, driving, units, online):
+    # GIVEN a tuner that has moved a rank twice and undone that once, and was killed with its guard
+    process, other = start(0), start(0)
+    units[process.pid], units[other.pid] = {0}, {4, 8, 12}
+    lines = [online("0-63")]
+    first = driving(process, other, lines=lines)
+    assert first.move((process.pid, "0", "4")) == ""
+    assert first.move((process.pid, "4", "8")) == ""
+    assert first.ask("undo") == ""
+    kill_both(first)
+    # GIVEN a second one that could not give it back what it had, moved it all the same, and was killed, too
+    units.lock(0)
+    second = driving(process, other, state=first.state, lines=lines)
+    assert "could not be given back" in second.ask("notes")
+    units.unlock()
+    assert second.move((process.pid, "4", "12")) == ""
+    kill_both(second)
+    # WHEN a third one starts THEN the rank has what it had before the first change of the first
+    driving(process, other, state=first.state, lines=lines)
+    assert units[process.pid] == {0}
+
+
 @pytest.mark.parametrize("ends", ["well", "killed"])
 def test_a_cpuset_that_grows_after_the_end_gives_nobody_what_the_tuner_asked_for(ranks, units, online, ends):
     # GIVEN ranks that changed places, and a cpuset that leaves the first a unit that it had before, too
@@ -236,25 +259,6 @@ def test_a_cpuset_that_grows_after_the_end_gives_nobody_what_the_tuner_asked_for
     # THEN the ranks have what they had at first
     assert units[main] == {0, 1}
     assert units[partner] == {1, 2}
-
-
-def test_who_was_given_back_is_nobody_elses_where_others_were_not(ranks, units, online):
-    # GIVEN ranks that changed places, and a cpuset that has not all of what the first had
-    driver, (a, b), ((main, helper), (partner, _)) = ranks({0, 1}, {4, 5})
-    assert driver.move((a, "0-1", "4-5"), (b, "4-5", "0-1")) == ""
-    online("0,4-63")
-    units.give({0, *range(4, 64)})
-    # WHEN only its first thread can be given back, and is looked at
-    units.lock(1)
-    assert driver.ask(f"back {a} {b}") == "3 threads cannot be given back what they had"
-    assert [units[main], units[helper]] == [{0}, {4, 5}]
-    driver.sample()
-    # THEN it is not what somebody else set: it has at the end what it had at first
-    units.unlock()
-    driver.end()
-    online("0-63")
-    units.give(set(range(64)))
-    assert [units[main], units[helper], units[partner]] == [{0, 1}, {0, 1}, {4, 5}]
 
 
 def test_a_trial_undone_without_its_units_is_nobody_elses_will(ranks, units, online):

@@ -122,7 +122,9 @@ def test_a_rank_that_its_runtime_bound_and_that_is_moved_on_is_not_crowded(simul
     )
     # WHEN that one is moved on THEN it is not given back what it had, as nobody bound it but its runtime
     outcome = simulate(simulator, scenario)
-    assert [event["moves"] for event in outcome.of("kept") if event["at_s"] > 30] == [[["3", "4"], ["4", "3"]]]
+    assert [event["moves"] for event in outcome.of("kept") if event["at_s"] > 30] == [
+        [["3", "4"], ["4", "3"]]
+    ]
     assert said(outcome, "had before they were moved") == []
     assert outcome.violations == []
 
