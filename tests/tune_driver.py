@@ -102,6 +102,12 @@ class Driver:
         """What it sees now."""
         return json.loads(self.ask(kind))
 
+    @property
+    def guard(self) -> int:
+        """Process of its guard."""
+        children = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children")
+        return int(children.read_text().split()[0])
+
     def move(self, *moves: tuple[int, str, str]) -> str:
         """Carry out one change; '' or why not."""
         return self.ask("move " + " ".join(f"{pid} {before} {after}" for pid, before, after in moves))

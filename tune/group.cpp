@@ -5,7 +5,6 @@
 #include <cmath>
 #include <utility>
 
-#include "act/exchange.hpp"
 #include "decide/problem.hpp"
 
 namespace rankwise::tune {

@@ -39,6 +39,25 @@ inline bool is_bound_within(const PuSet &mask, const PuSet &set, const PuSet &or
     return mask != set && (mask & ~set).none() && set != original && set.count() == original.count();
 }
 
+/// @brief What a mask becomes where the n-th unit of `from` becomes the n-th of `to`. Units of `to` that are
+/// not in `from` become those that are left, so that no mask gets smaller, and one with all units stays as it
+/// is.
+inline PuSet exchanged(const PuSet &mask, const PuSet &from, const PuSet &to) {
+    PuSet result = mask & ~(from | to);
+    const auto put = [&](const PuSet &left, const PuSet &taken) {
+        auto target = pu_from(taken, 0);
+        for (auto pu = pu_from(left, 0); pu < most_pus && target < most_pus; pu = pu_from(left, pu + 1)) {
+            if (mask[pu]) {
+                result.set(target);
+            }
+            target = pu_from(taken, target + 1);
+        }
+    };
+    put(from, to);
+    put(to & ~from, from & ~to);
+    return result;
+}
+
 /// @brief A processing unit and what it is part of. Numbers of parts are unique on the node; -1 where hwloc
 /// knows of none.
 struct Pu {

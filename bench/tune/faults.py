@@ -55,6 +55,7 @@ class Outcome:
         moved: Rounds in which masks were changed at the moment of the fault.
         threads: Looked at after the rounds, those that were born and died not counted twice.
         wrong: Of these, with a mask that they should not have.
+        wrong_in: By fault, the rounds with one that was wrong.
         outside: Masks changed from outside that stayed, and that were given what the thread had before that.
         restored_s: Of each round in which the tuner alone was killed, from the signal to the last mask.
         ended_s: Of the same, from the signal until the kernel had ended the tuner, which needs a core for that.
@@ -64,6 +65,7 @@ class Outcome:
     moved: int = 0
     threads: int = 0
     wrong: int = 0
+    wrong_in: dict[str, int] = field(default_factory=dict)
     outside: list[int] = field(default_factory=lambda: [0, 0])
     restored_s: list[float] = field(default_factory=list)
     ended_s: list[float] = field(default_factory=list)
@@ -77,16 +79,8 @@ class Ranks:
         self.processes = [self._started(home) for home in HOMES]
 
     def _started(self, home: frozenset[int]) -> subprocess.Popen[str]:
-        before = os.sched_getaffinity(0)
-        os.sched_setaffinity(0, home)
-        try:
-            # In one session, as the ranks of a job are.
-            process = subprocess.Popen([self.program, "3", "1", "1"], stdout=subprocess.PIPE, text=True)
-        finally:
-            os.sched_setaffinity(0, before)
-        assert process.stdout is not None
-        process.stdout.readline()
-        return process
+        # In one session, as the ranks of a job are.
+        return restored.started(self.program, ("3", "1", "1"), home)
 
     def renew(self) -> None:
         """Start those again that are gone, and give all threads the masks they begin with."""
@@ -117,11 +111,6 @@ class Ranks:
                 threads += 1
                 wrong += mask != home and not (thread == changed and mask == OUTSIDE)
         return threads, wrong
-
-
-def _guard(driver: tune_driver.Driver) -> int:
-    children = Path(f"/proc/{driver.process.pid}/task/{driver.process.pid}/children")
-    return int(children.read_text().split()[0])
 
 
 @contextlib.contextmanager
@@ -168,7 +157,7 @@ def _one_round(
     if driver.first != "ready":
         raise RankwiseError(driver.first)
     driver.sample()
-    guard = _guard(driver)
+    guard = driver.guard
     there, back = f"move {pids[0]} 0 1 {pids[1]} 1 0", f"move {pids[0]} 1 0 {pids[1]} 0 1"
     backs = (back, "undo", f"back {pids[0]} {pids[1]}")
     work = [line for _ in range(200) for line in (there, dice.choice(backs))]
@@ -193,10 +182,15 @@ def _one_round(
     killed = time.monotonic()
     ended = _until_restored(ranks, changed, folder, began) if fault != "tuner and guard killed" else None
     if fault == "tuner and guard killed":
-        tune_driver.Driver(folder, [], program).end()
+        after = tune_driver.Driver(folder, [], program)
+        if after.first != "ready":
+            raise RankwiseError(after.first)
+        after.end()
     threads, wrong = ranks.wrong(changed)
     into.threads += threads
     into.wrong += wrong
+    if wrong:
+        into.wrong_in[fault] = into.wrong_in.get(fault, 0) + 1
     into.moved += moved
     if changed is not None:
         with contextlib.suppress(ProcessLookupError):
@@ -257,6 +251,9 @@ def text(outcome: Outcome) -> str:
         f"{outcome.threads} threads "
         f"that lived after the rounds, {outcome.wrong} had a wrong mask.",
     ]
+    if outcome.wrong_in:
+        rounds = ", ".join(f"{count} of *{fault}*" for fault, count in outcome.wrong_in.items())
+        lines.append(f"Wrong were masks in these rounds: {rounds}.")
     if sum(outcome.outside):
         stayed, lost = outcome.outside
         lines.append(

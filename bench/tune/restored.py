@@ -36,11 +36,12 @@ class Split:
     last_s: list[float] = field(default_factory=list)
 
 
-def _started(program: Path, home: frozenset[int]) -> subprocess.Popen[str]:
+def started(program: Path, words: Sequence[str], home: frozenset[int]) -> subprocess.Popen[str]:
+    """A rank, tests/programs/many_threads.c, that is bound and at work."""
     before = os.sched_getaffinity(0)
     os.sched_setaffinity(0, home)
     try:
-        process = subprocess.Popen([program, "0", "1", "0"], stdout=subprocess.PIPE, text=True)
+        process = subprocess.Popen([program, *words], stdout=subprocess.PIPE, text=True)
     finally:
         os.sched_setaffinity(0, before)
     assert process.stdout is not None
@@ -64,8 +65,7 @@ def _one_round(pids: Sequence[int], driver_program: Path, folder: Path, into: Sp
     if why:
         driver.end()
         raise RankwiseError(f"the ranks could not change places: {why}")
-    children = Path(f"/proc/{driver.process.pid}/task/{driver.process.pid}/children")
-    guard = int(children.read_text().split()[0])
+    guard = driver.guard
     before = _times_run(guard)
     noticed = first = None
     began = time.monotonic()
@@ -102,7 +102,7 @@ def measure_split(ranks: int, rounds: int, driver_program: Path, threads: Path, 
     processes: list[subprocess.Popen[str]] = []
     split = Split()
     try:
-        processes += [_started(threads, _PUS[at % 2]) for at in range(ranks)]
+        processes += [started(threads, ("0", "1", "0"), _PUS[at % 2]) for at in range(ranks)]
         for _ in range(rounds):
             _one_round([process.pid for process in processes], driver_program, folder, split)
     finally:

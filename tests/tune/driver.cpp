@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "act/births.hpp"
-#include "act/exchange.hpp"
 #include "act/page_moves.hpp"
 #include "act/restore.hpp"
 #include "error.hpp"

@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "act/cpuset.hpp"
-#include "act/exchange.hpp"
 #include "act/restore.hpp"
 #include "proc/tasks.hpp"
 #include "proc/text.hpp"
@@ -21,7 +20,7 @@ namespace {
 
 constexpr int most_passes = 200;
 // Of a process that begins threads meanwhile, one may have its parent's old mask and not be listed yet. Where
-// that takes longer, it is seen at the next look.
+// that takes longer, it stays there, and gets back what the others do.
 constexpr useconds_t until_listed_us = 200;
 
 bool has_exited(int process) {

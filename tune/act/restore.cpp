@@ -11,7 +11,6 @@
 
 #include "act/births.hpp"
 #include "act/cpuset.hpp"
-#include "act/exchange.hpp"
 #include "proc/pu_list.hpp"
 #include "proc/tasks.hpp"
 #include "proc/text.hpp"

@@ -24,12 +24,6 @@ def wait_for(condition, seconds=10.0):
         time.sleep(0.001)
 
 
-def guard_of(driver) -> int:
-    """The process number of a driver's guard."""
-    with open(f"/proc/{driver.process.pid}/task/{driver.process.pid}/children") as file:
-        return int(file.read().split()[0])
-
-
 @pytest.mark.skipif(os.geteuid() != 0, reason="an ordinary user's processes may not come before ranks")
 def test_a_tuner_and_its_guard_come_before_ranks_that_compute(start, driving):
     # GIVEN a tuner that has changed nothing yet
@@ -39,7 +33,7 @@ def test_a_tuner_and_its_guard_come_before_ranks_that_compute(start, driving):
     # WHEN it changes something
     assert driver.move((a.pid, "0", "1"), (b.pid, "1", "0")) == ""
     # THEN it and its guard have a real-time policy
-    assert os.sched_getscheduler(guard_of(driver)) == os.SCHED_RR
+    assert os.sched_getscheduler(driver.guard) == os.SCHED_RR
     assert os.sched_getscheduler(driver.process.pid) == os.SCHED_RR
     # WHEN the tuner computes for long without a pause, which the kernel tells it
     os.kill(driver.process.pid, signal.SIGXCPU)
@@ -81,7 +75,7 @@ def test_what_one_tuner_moves_another_does_not(two_tuners):
 def test_what_a_killed_tuner_moved_is_its_guards_until_it_is_back(two_tuners):
     # GIVEN a tuner that is killed, and a guard that has not come to restore yet
     a, b, first, second = two_tuners
-    guard = guard_of(first)
+    guard = first.guard
     os.kill(guard, signal.SIGSTOP)
     first.kill()
     # WHEN another tuner wants to move the ranks
@@ -98,12 +92,12 @@ def test_what_a_killed_tuner_moved_is_its_guards_until_it_is_back(two_tuners):
 def test_the_successor_of_a_guard_has_its_claims(two_tuners):
     # GIVEN a guard that was killed, and its successor
     a, b, first, second = two_tuners
-    dead = guard_of(first)
+    dead = first.guard
     os.kill(dead, signal.SIGKILL)
-    wait_for(lambda: first.ask("guard") == "1" and guard_of(first) != dead)
+    wait_for(lambda: first.ask("guard") == "1" and first.guard != dead)
     # WHEN the tuner is killed while the new guard cannot come
-    os.kill(guard_of(first), signal.SIGSTOP)
-    guard = guard_of(first)
+    os.kill(first.guard, signal.SIGSTOP)
+    guard = first.guard
     first.kill()
     # THEN the ranks are still nobody else's
     assert "already" in second.move((a.pid, "1", "0"), (b.pid, "0", "1"))
@@ -120,7 +114,7 @@ def test_a_tuner_of_named_processes_does_not_start_beside_another(two_tuners, dr
 def test_claims_of_ranks_that_ended_are_given_back(two_tuners):
     # GIVEN a tuner and a guard that hold two claims
     a, b, first, _ = two_tuners
-    places = [f"/proc/{pid}/fd" for pid in (first.process.pid, guard_of(first))]
+    places = [f"/proc/{pid}/fd" for pid in (first.process.pid, first.guard)]
 
     def held() -> int:
         links = [os.readlink(f"{place}/{name}") for place in places for name in os.listdir(place)]
