@@ -151,21 +151,27 @@ def run(args: argparse.Namespace) -> int:
     recording = Recording.open(args.recording, args.job)
     report = _report(args, recording, ranges)
     _write_others(args, recording, report, terminal)
-    if args.json:
-        terminal.json(data.to_dict(report))
-    else:
+
+    def show() -> None:
         from rankwise.report.text import render
 
-        if wants_colour(sys.stdout, args.color):
+        if args.json:
+            terminal.json(data.to_dict(report))
+        elif wants_colour(sys.stdout, args.color):
             terminal.rendered(
                 render(report_page.printable_data(report), True, args.section, bool(args.verbose))
             )
         else:
             terminal.result(render(report, False, args.section, bool(args.verbose)))
-    if path:
-        from rankwise.report.html import render as render_page
 
-        report_page.write(args, path, render_page(report_page.printable_data(report)), terminal)
+    def write_page() -> None:
+        if path:
+            from rankwise.report.html import render as render_page
+
+            page = render_page(report_page.printable_data(report))
+            report_page.write(args, path, page, terminal)
+
+    report_page.show_and_write(show, write_page)
     if not args.quiet and not args.json:
         following = _next(args, recording, report)
         if following:

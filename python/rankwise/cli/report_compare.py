@@ -115,17 +115,23 @@ def _comparison(
     from rankwise.compare.comparison import compare
 
     found = compare(before, after, args.fail_above)
-    if terminal.as_json:
-        terminal.json(msgspec.to_builtins(found))
-    else:
-        terminal.result("\n".join(_lines(found)))
-    if page:
-        from rankwise.report.build import build
-        from rankwise.report.html.several import render_comparison
 
-        sides = [report_page.printable_data(build(_middle(each))) for each in (before, after)]
-        text = render_comparison(report_page.printable_data(found), *sides)
-        report_page.write(args, page, text, terminal)
+    def show() -> None:
+        if terminal.as_json:
+            terminal.json(msgspec.to_builtins(found))
+        else:
+            terminal.result("\n".join(_lines(found)))
+
+    def write_page() -> None:
+        if page:
+            from rankwise.report.build import build
+            from rankwise.report.html.several import render_comparison
+
+            sides = [report_page.printable_data(build(_middle(each))) for each in (before, after)]
+            text = render_comparison(report_page.printable_data(found), *sides)
+            report_page.write(args, page, text, terminal)
+
+    report_page.show_and_write(show, write_page)
     if not terminal.as_json:
         terminal.next(f"rankwise report {shlex.quote(found.after[0])}")
     return int(found.gate is not None and found.gate.failed)
@@ -148,17 +154,23 @@ def _scaling(args: argparse.Namespace, terminal: Terminal, opened: list[Recordin
             "runs on different numbers of ranks cannot be held to the same time", "leave `--fail-above` out"
         )
     found = scaling(opened, args.scaling)
-    if terminal.as_json:
-        terminal.json(msgspec.to_builtins(found))
-    else:
-        terminal.result("\n".join(_scaling_lines(found)))
-    if page:
-        from rankwise.report.build import build
-        from rankwise.report.html.several import render_scaling
 
-        runs = [report_page.printable_data(build(each)) for each in opened]
-        text = render_scaling(report_page.printable_data(found), runs)
-        report_page.write(args, page, text, terminal)
+    def show() -> None:
+        if terminal.as_json:
+            terminal.json(msgspec.to_builtins(found))
+        else:
+            terminal.result("\n".join(_scaling_lines(found)))
+
+    def write_page() -> None:
+        if page:
+            from rankwise.report.build import build
+            from rankwise.report.html.several import render_scaling
+
+            runs = [report_page.printable_data(build(each)) for each in opened]
+            text = render_scaling(report_page.printable_data(found), runs)
+            report_page.write(args, page, text, terminal)
+
+    report_page.show_and_write(show, write_page)
     if not terminal.as_json:
         terminal.next(f"rankwise report {shlex.quote(found.rows[-1].recording)}")
     return 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import argparse
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -37,6 +38,20 @@ def place(args: argparse.Namespace, default: Path, terminal: Terminal) -> Path |
     # A report under its default name is only as old as the last `rankwise report`: it is made anew.
     files.check(default, force=True)
     return default
+
+
+def show_and_write(show: Callable[[], None], write_page: Callable[[], None]) -> None:
+    """Both. The page is written also where the reader of what is shown goes away, as `head` does.
+
+    Raises:
+        BrokenPipeError: It has gone.
+    """
+    try:
+        show()
+    except BrokenPipeError:
+        write_page()
+        raise
+    write_page()
 
 
 def write(args: argparse.Namespace, path: Path, page: str, terminal: Terminal) -> None:
