@@ -2,11 +2,14 @@
 """A tuner's hands and eyes on this node, driven line by line: `tests/tune/driver.cpp`, compiled at first use."""
 
 import contextlib
+import ctypes
 import fcntl
 import hashlib
 import json
 import os
+import signal
 import subprocess
+import time
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -144,3 +147,13 @@ def masks(pid: int) -> dict[int, frozenset[int]]:
         with contextlib.suppress(ProcessLookupError):
             found[int(entry)] = frozenset(os.sched_getaffinity(int(entry)))
     return found
+
+
+def begun_by(pid: int, thread: int) -> int:
+    """A thread that this one of the process, tests/programs/many_threads.c, begins."""
+    before = set(masks(pid))
+    if ctypes.CDLL(None).tgkill(pid, thread, signal.SIGUSR2) != 0:
+        raise ProcessLookupError
+    while not (born := set(masks(pid)) - before):
+        time.sleep(0.001)
+    return born.pop()

@@ -48,8 +48,8 @@ struct Masks {
     PuSet expected; ///< that it has if nobody else changes it: of `set`, what the kernel allowed it last
     bool bound_within = false; ///< its runtime has bound it to a part of `set` since
 
-    /// @brief Its runtime's part of `set` is all that the tuner exchanges from now on: it had the same part
-    /// of `original`.
+    /// @brief Where a runtime has bound it, forget the rest: it had the same part of `original`, and is
+    /// exchanged with that part of `set` only.
     void keep_to_part();
 };
 

@@ -19,7 +19,8 @@ TaskId this_process() {
 
 // Whoever asks a tuner to end waits for 10 s.
 constexpr Seconds longest_way_back = 5;
-constexpr int claim_tries = 20;
+// A guard that is at work has them until it has done that (for_good_us).
+constexpr int claim_tries = 150;
 constexpr useconds_t claim_pause_us = 10'000;
 
 std::vector<std::string> recover(const Plan &plan) {

@@ -328,7 +328,7 @@ struct Tuner::State {
         const Behaviour behaviour =
             behaviour_between(*group.watched, own, name, group.capability, group.silent);
         if (now < group.quiet_until || budget < 1 || !stood_back.empty() || !left_of.empty() ||
-            behaviour.computation.empty())
+            !group.gives_back.empty() || behaviour.computation.empty())
             return;
         const Known *const known = group.recognised(behaviour);
         if (!known)

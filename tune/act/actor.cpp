@@ -168,7 +168,7 @@ std::optional<Seconds> Actor::go_on() {
 
 std::string Actor::undo() {
     // The journal needs no other record: what it says last has both masks.
-    const auto restored = tune::restore(last_.masks, proc_, sys_);
+    const auto restored = tune::restore(last_.masks, proc_, sys_, briefly_us);
     const auto take_back = [](auto &entries, const auto &key, const auto &last) {
         if (const auto entry = entries.find(key); entry != entries.end()) {
             entry->second.before = last.after;
@@ -215,7 +215,7 @@ void Actor::try_again() {
     if (stuck_.threads.empty()) {
         return;
     }
-    const auto before = std::exchange(stuck_, tune::restore(stuck_, proc_, sys_).left);
+    const auto before = std::exchange(stuck_, tune::restore(stuck_, proc_, sys_, briefly_us).left);
     for (const auto &[thread, entry] : before.threads) {
         const auto known = content_.threads.find(thread);
         if (!stuck_.threads.contains(thread) && known != content_.threads.end()) {
@@ -234,7 +234,7 @@ std::string Actor::give_back(const std::vector<TaskId> &processes) {
         }
     }
     // The journal needs no other record: whoever has what it had before the first change stays as it is.
-    const auto restored = tune::restore(masks, proc_, sys_);
+    const auto restored = tune::restore(masks, proc_, sys_, briefly_us);
     for (const auto &[thread, entry] : masks.threads) {
         if (restored.left.threads.contains(thread)) {
             continue;
@@ -264,7 +264,7 @@ Restored Actor::restore() {
         pages_ = PageMoves({}, proc_);
     }
     pages_.add(back);
-    auto restored = tune::restore(content_, proc_, sys_);
+    auto restored = tune::restore(content_, proc_, sys_, for_good_us);
     content_ = restored.left;
     stuck_ = {};
     if (restored.failed == 0) {
@@ -294,6 +294,10 @@ void Actor::look(const std::vector<RankSample> &ranks) {
     } else {
         for (const auto &entry : changed) {
             content_.threads[entry.thread] = entry;
+            if (entry.before == entry.after) { // there is nothing to be taken back
+                stuck_.threads.erase(entry.thread);
+                last_.masks.threads.erase(entry.thread);
+            }
         }
     }
     try_again(); // behind what the ranks were seen with
@@ -369,11 +373,34 @@ void Actor::settle(const std::vector<RankSample> &ranks, std::vector<ThreadEntry
 
 /// Threads that have their mask from one whose entry will say something else get entries of their own.
 void Actor::keep_origins(const RankSample &rank, const ThreadEntry &from, const PuSet &cpuset,
-                         std::vector<ThreadEntry> &changed) const {
+                         std::vector<ThreadEntry> &changed) {
+    const bool is_main = from.thread == from.process;
     for (const auto &thread : rank.threads) {
-        if (!content_.threads.contains(thread.id) &&
-            inherited_from(thread.mask, cpuset, {&from}) != nullptr) {
-            changed.push_back({rank.process, thread.id, from.original, thread.mask, thread.mask});
+        if (content_.threads.contains(thread.id)) {
+            continue;
+        }
+        ThreadEntry entry = from;
+        entry.thread = thread.id;
+        if (inherited_from(thread.mask, cpuset, {&from}) == nullptr) {
+            if (is_main && is_bound_within(thread.mask, from.after, from.original)) {
+                entry.original = exchanged(thread.mask, from.after, from.original);
+                entry.before = entry.after = thread.mask;
+                changed.push_back(entry);
+            }
+            continue;
+        }
+        const bool has_before = thread.mask != from.after && thread.mask != cut(from.after, cpuset);
+        if (has_before) {
+            std::swap(entry.before, entry.after);
+        }
+        changed.push_back(entry);
+        for (auto *const of : {&last_.masks.threads, &stuck_.threads}) {
+            const auto known = of->find(from.thread);
+            if (known != of->end() && !has_before) {
+                auto copy = known->second;
+                copy.thread = thread.id;
+                of->insert_or_assign(thread.id, copy);
+            }
         }
     }
 }
@@ -403,14 +430,15 @@ void Actor::heed(const RankSample &rank, std::vector<ThreadEntry> &changed) {
                 is_bound_within(thread.mask, entry.after, entry.original)) {
                 continue;
             }
+            if (affinity_of(thread.id.number) != thread.mask) {
+                continue; // another one since, or another cpuset: the next look will tell
+            }
             // somebody else's will
             keep_origins(rank, entry, *cpuset, changed);
             entry.original = to_give_back(proc_, rank.process.number, thread.id.number, thread.mask, *cpuset);
             entry.before = entry.after = thread.mask;
             changed.push_back(entry);
             unsettled_.erase(thread.id);
-            stuck_.threads.erase(thread.id);
-            last_.masks.threads.erase(thread.id);
             continue;
         }
         // None of its units is left, and it is the kernel's doing: once they are back, so is what it had.

@@ -67,7 +67,7 @@ class Actor {
     void settle(const std::vector<RankSample> &ranks, std::vector<ThreadEntry> &changed);
     void heed(const RankSample &rank, std::vector<ThreadEntry> &changed);
     void keep_origins(const RankSample &rank, const ThreadEntry &from, const PuSet &cpuset,
-                      std::vector<ThreadEntry> &changed) const;
+                      std::vector<ThreadEntry> &changed);
     void stick(const JournalContent &left);
     void try_again();
 

@@ -11,8 +11,8 @@
 namespace rankwise::tune {
 namespace {
 
-// A thread is begun in some ten microseconds.
-constexpr std::uint64_t longest_birth_ns = 1'000'000;
+// A thread is begun in some ten microseconds; interrupts that it serves meanwhile may count as its own time.
+constexpr std::uint64_t longest_birth_ns = 5'000'000;
 
 std::string_view read_of(int task, std::int32_t thread, const char *name, Text &text) {
     const auto path = std::to_string(thread) + "/" + name;
@@ -20,8 +20,8 @@ std::string_view read_of(int task, std::int32_t thread, const char *name, Text &
     return file && text.read(file.number()) ? text.view() : std::string_view();
 }
 
-/// @return how long it was on a core; none if it cannot be beginning another one now. Without
-/// CONFIG_SCHED_INFO, too, as nothing could be waited for.
+/// @return how long it was on a core; none if it cannot be beginning another one now. Where the kernel does
+/// not count that, too, as nothing could be waited for: it says 0, or has no such file.
 std::optional<std::uint64_t> run_of_beginner(int task, std::int32_t thread) {
     Text text;
     const auto stat = parse_task_stat(read_of(task, thread, "stat", text));
@@ -29,7 +29,8 @@ std::optional<std::uint64_t> run_of_beginner(int task, std::int32_t thread) {
         return std::nullopt;
     }
     auto line = read_of(task, thread, "schedstat", text);
-    return as_number(next_word(line));
+    const auto ran = as_number(next_word(line));
+    return ran && *ran > 0 ? ran : std::nullopt;
 }
 
 } // namespace

@@ -290,7 +290,7 @@ std::string RankMoves::undo(std::string why) {
         content_.threads[entry.thread] = entry;
     }
     written_.clear();
-    if (auto restored = restore(back, proc_, sys_); restored.failed > 0) {
+    if (auto restored = restore(back, proc_, sys_, briefly_us); restored.failed > 0) {
         why += "; " + std::to_string(restored.failed) + " threads cannot be moved back: it is tried again";
         stuck_ = std::move(restored.left);
     }

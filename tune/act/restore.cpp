@@ -20,7 +20,7 @@ namespace {
 
 constexpr int most_restoring_passes = 1000; // over a process that makes threads all the time
 // For threads that get no core: what they were beginning cannot run before them.
-constexpr useconds_t first_wait_us = 100, most_wait_us = 10'000, most_waiting_us = 1'000'000;
+constexpr useconds_t first_wait_us = 100, most_wait_us = 10'000;
 
 bool is_ours(const PuSet &mask, const ThreadEntry &entry, const PuSet &cpuset) {
     return mask == entry.after || mask == entry.before || mask == cut(entry.after, cpuset) ||
@@ -56,12 +56,15 @@ class ProcessRestore {
                 if (seen_.contains(number)) {
                     continue;
                 }
-                changed = restore_thread(number) || changed;
-                if (seen_.contains(number)) {
+                const bool is_changed = restore_thread(number);
+                // One that is new and has the right mask was not born to be given another one.
+                if (is_changed || (is_first_pass_ && seen_.contains(number))) {
                     births_.watch(task_.number(), number);
                 }
+                changed = changed || is_changed;
             }
         }
+        is_first_pass_ = false;
         return changed;
     }
 
@@ -148,14 +151,15 @@ class ProcessRestore {
     std::vector<std::int32_t> numbers_;
     std::set<std::int32_t> seen_;
     Births births_;
+    bool is_first_pass_ = true;
 };
 
 /// @brief All of them in turn, so that the last of many has its masks after one look at each of the others. A
 /// thread may be born while its parent still has the mask that is taken back: until none is new.
-void restore_processes(std::vector<ProcessRestore> &processes) {
+void restore_processes(std::vector<ProcessRestore> &processes, useconds_t most_waiting_us) {
     useconds_t waited_us = 0, wait_us = first_wait_us;
     for (int pass = 0; pass < most_restoring_passes; ++pass) {
-        // First: of what is listed behind this, the pass sees all.
+        // Asked before the pass, which then sees all that was listed by then.
         bool are_listed = pass > 0, changed = false;
         for (auto &process : processes) {
             are_listed = process.are_births_listed() && are_listed;
@@ -206,7 +210,8 @@ const ThreadEntry *inherited_from(const PuSet &mask, const PuSet &cpuset,
     return from;
 }
 
-Restored restore(const JournalContent &content, const std::string &proc, const std::string &sys) {
+Restored restore(const JournalContent &content, const std::string &proc, const std::string &sys,
+                 useconds_t most_waiting_us) {
     Restored restored;
     std::map<TaskId, std::vector<const ThreadEntry *>> entries;
     for (const auto &[id, entry] : content.threads) {
@@ -233,7 +238,7 @@ Restored restore(const JournalContent &content, const std::string &proc, const s
             restored.failed += at->second.size();
         }
         spare.reset();
-        restore_processes(processes);
+        restore_processes(processes, most_waiting_us);
     }
     for (const auto &[number, entry] : content.interrupts) {
         restore_interrupt(entry, proc, restored);
@@ -307,7 +312,7 @@ Restored restore_from(const std::string &state, const std::string &proc, const s
             unreadable.push_back(each);
         }
     }
-    auto restored = restore(content, proc, sys);
+    auto restored = restore(content, proc, sys, for_good_us);
     for (const auto &each :
          unreadable) { // only now: what can be read of it is needed by whoever has to do this again
         rename(each.c_str(), damaged.c_str());

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <unistd.h>
 #include <vector>
 
 #include "act/journal.hpp"
@@ -9,6 +10,10 @@
 #include "types.hpp"
 
 namespace rankwise::tune {
+
+/// How long threads are waited for that may be beginning another one (Births), beside what still is to be
+/// done, and where nobody looks again.
+inline constexpr useconds_t briefly_us = 50'000, for_good_us = 1'000'000;
 
 /// @brief What a journal's processes were given back.
 struct Restored : GivenBack {
@@ -29,7 +34,8 @@ const ThreadEntry *inherited_from(const PuSet &mask, const PuSet &cpuset,
 /// that were born under a changed mask get that of the thread they have it from, the main thread before
 /// others. A thread that is bound within what was set is bound within its original. Where the cpuset has none
 /// of a mask's units any more, that is all of the cpuset. Interrupts alike.
-Restored restore(const JournalContent &content, const std::string &proc, const std::string &sys);
+Restored restore(const JournalContent &content, const std::string &proc, const std::string &sys,
+                 useconds_t most_waiting_us);
 
 /// @brief Restore from STATE/journal, if there is one of this boot, and remove it. What could not be given
 /// back is kept as STATE/journal.left, which the next call begins with, and a journal that cannot be read to

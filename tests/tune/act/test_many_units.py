@@ -278,3 +278,38 @@ def test_a_trial_undone_without_its_units_is_nobody_elses_will(ranks, units, onl
     driver.end()
     assert units[main] == {0}
     assert units[partner] == {4}
+
+
+def test_what_a_thread_began_in_a_trial_goes_back_with_the_rank(ranks, units):
+    # GIVEN a rank that was moved, and is on trial somewhere else, where its main thread begins one
+    driver, (a, b, c), ((_, worker), _, _) = ranks(FIRST, SECOND, THIRD)
+    assert driver.move((a, "0-3", "4-7"), (b, "4-7", "0-3")) == ""
+    driver.sample()
+    assert driver.move((a, "4-7", "8-11"), (c, "8-11", "4-7")) == ""
+    born = tune_driver.begun_by(a, a)
+    units[born] = THIRD
+    # WHEN somebody gives the main thread alone another mask, which is seen, and the change is undone
+    units[a] = {20, 21}
+    driver.sample()
+    assert driver.ask("undo") == ""
+    # THEN both others are where the rank was before the trial
+    assert (units[worker], units[born]) == (SECOND, SECOND)
+    # AND after the tuner was killed, where it was at first
+    driver.kill()
+    assert until(lambda: not (driver.state / "journal").exists())
+    assert (units[worker], units[born], units[a]) == (FIRST, FIRST, {20, 21})
+
+
+def test_what_a_bound_thread_had_is_known_though_somebody_changed_the_main_thread(ranks, units):
+    # GIVEN a rank that was moved, whose main thread begins one that binds itself to a part
+    driver, (a, b), _ = ranks(FIRST, SECOND)
+    assert driver.move((a, "0-3", "4-7"), (b, "4-7", "0-3")) == ""
+    born = tune_driver.begun_by(a, a)
+    units[born] = {5}
+    # WHEN somebody gives the main thread alone another mask, which is seen, and the tuner is killed
+    units[a] = FIRST | SECOND
+    driver.sample()
+    driver.kill()
+    assert until(lambda: not (driver.state / "journal").exists())
+    # THEN it has the same part of what the rank had
+    assert (units[born], units[a]) == ({1}, FIRST | SECOND)
