@@ -11,9 +11,9 @@
 
 namespace rankwise::tune {
 
-/// How long threads are waited for that may be beginning another one (Births), beside what still is to be
-/// done, and where nobody looks again.
-inline constexpr useconds_t briefly_us = 50'000, for_good_us = 1'000'000;
+/// How long threads are waited for that may be beginning another one (Births): while the tuner goes on, and
+/// looks again, and where nobody does.
+inline constexpr useconds_t briefly_us = 200, for_good_us = 1'000'000;
 
 /// @brief What a journal's processes were given back.
 struct Restored : GivenBack {
