@@ -109,18 +109,10 @@ def _comparison(
     after: list[Recording],
     page: Path | None,
 ) -> int:
-    import msgspec
-
     from rankwise.cli import report_page
     from rankwise.compare.comparison import compare
 
     found = compare(before, after, args.fail_above)
-
-    def show() -> None:
-        if terminal.as_json:
-            terminal.json(msgspec.to_builtins(found))
-        else:
-            terminal.result("\n".join(_lines(found)))
 
     def write_page() -> None:
         if page:
@@ -131,10 +123,19 @@ def _comparison(
             text = render_comparison(report_page.printable_data(found), *sides)
             report_page.write(args, page, text, terminal)
 
-    report_page.show_and_write(show, write_page)
+    report_page.show_and_write(lambda: _show(terminal, found, _lines(found)), write_page)
     if not terminal.as_json:
         terminal.next(f"rankwise report {shlex.quote(found.after[0])}")
     return int(found.gate is not None and found.gate.failed)
+
+
+def _show(terminal: Terminal, found: Comparison | Scaling, lines: list[str]) -> None:
+    import msgspec
+
+    if terminal.as_json:
+        terminal.json(msgspec.to_builtins(found))
+    else:
+        terminal.result("\n".join(lines))
 
 
 def _middle(side: list[Recording]) -> Recording:
@@ -144,8 +145,6 @@ def _middle(side: list[Recording]) -> Recording:
 
 
 def _scaling(args: argparse.Namespace, terminal: Terminal, opened: list[Recording], page: Path | None) -> int:
-    import msgspec
-
     from rankwise.cli import report_page
     from rankwise.compare.scaling import scaling
 
@@ -154,12 +153,6 @@ def _scaling(args: argparse.Namespace, terminal: Terminal, opened: list[Recordin
             "runs on different numbers of ranks cannot be held to the same time", "leave `--fail-above` out"
         )
     found = scaling(opened, args.scaling)
-
-    def show() -> None:
-        if terminal.as_json:
-            terminal.json(msgspec.to_builtins(found))
-        else:
-            terminal.result("\n".join(_scaling_lines(found)))
 
     def write_page() -> None:
         if page:
@@ -170,7 +163,7 @@ def _scaling(args: argparse.Namespace, terminal: Terminal, opened: list[Recordin
             text = render_scaling(report_page.printable_data(found), runs)
             report_page.write(args, page, text, terminal)
 
-    report_page.show_and_write(show, write_page)
+    report_page.show_and_write(lambda: _show(terminal, found, _scaling_lines(found)), write_page)
     if not terminal.as_json:
         terminal.next(f"rankwise report {shlex.quote(found.rows[-1].recording)}")
     return 0
