@@ -18,14 +18,15 @@ _HEAD = """<!-- Written by `python -m tune`; edit bench/tune/page.py instead. --
 # What `rankwise tune` gains and costs
 
 What does a program gain from the tuner, and what does it lose where there is nothing to gain? `python -m tune` (bench/)
-measured this. Two ranks may change places on two PUs (hardware threads). There were {rounds} rounds. In each round
-every way to run a case comes once, in an order that is shuffled. A cell is a median, and in brackets an interval that
-contains the true median with a probability of {sure:.0%}.
+measured this. Two ranks may change places on two PUs (hardware threads). A case has several rounds. In each round
+every way to run the case comes once, in an order that is shuffled. A cell is a median, and in brackets an interval that
+contains the true median with the probability that is said with the case.
 """
 _CASE = """Numbers are iterations a second, divided by those of the best static mapping (`{best}`) in the same round.
 *reached 95 % of the best after*: seconds until the rate stays above 95 % of that mapping's, if all runs get there; else
 how many runs do. *by itself*: the rate under `rankwise tune`, divided by that of the mapping with which it began. A run
-takes {seconds:.0f} s."""
+takes {seconds:.0f} s. There were {rounds} rounds, so intervals contain the true median with a probability of
+{sure:.0%}."""
 _LOAD = (
     " The load is a real-time process. It takes its part of the first PU in pieces of a millisecond, as "
     "interrupts do."
@@ -43,9 +44,7 @@ _TITLES = [
 
 def text(results: Results) -> str:
     """The page, of the parts that there are."""
-    count = max((len(rounds) for rounds in results.rounds.values()), default=0)
-    head = _HEAD.format(rounds=count, sure=confidence_of(count) if count else 0)
-    parts = [head, *_sessions(results), *_targets(results), *_surroundings(results)]
+    parts = [_HEAD, *_sessions(results), *_targets(results), *_surroundings(results)]
     for case in CASES:
         if results.rounds.get(case.name):
             parts += [*_case(case, results), ""]
@@ -105,7 +104,8 @@ def _case(case: Case, results: Results) -> Iterator[str]:
     if found is None:
         return
     best = found[0]
-    yield _CASE.format(best=best, seconds=seconds)
+    count = len(rounds)
+    yield _CASE.format(best=best, seconds=seconds, rounds=count, sure=confidence_of(count))
     yield ""
     rows = []
     for way in case.ways():
