@@ -18,7 +18,7 @@ from rankwise.doctor.reports import Interface, Node, Rank, Reports
 from rankwise.launchers import parse
 
 BOTH = sorted(os.sched_getaffinity(0))[:2]
-two_pus = pytest.mark.skipif(len(BOTH) < 2, reason="needs 2 PUs")
+two_pus = pytest.mark.skipif(len(BOTH) < 2, reason="needs two PUs")
 # Starts one process a number in RANKS, as Hydra starts rank after rank.
 STARTS = 'shift 2; for rank in $RANKS; do PMI_RANK=$rank PMI_SIZE=3 "$@" || exit 9; done'
 

@@ -16,7 +16,7 @@ pytestmark = [
     pytest.mark.mpi,
     mpis.only(mpis.runs_in_a_lab, quick=("mpich-5.0.2",)),
     pytest.mark.skipif(
-        len(os.sched_getaffinity(0)) < 2, reason="one PU: no core is beside the interrupt core"
+        len(os.sched_getaffinity(0)) < 2, reason="needs two PUs: on one, no core is beside the interrupt core"
     ),
 ]
 LAPS = 3000

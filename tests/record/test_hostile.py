@@ -89,7 +89,7 @@ def test_a_hostile_program_runs_as_ever_and_is_counted_exactly(
     # GIVEN a program that does what others stumble over, and writes down what must be recorded of it
     command, environment = command_of(mpi, CASES[name], compiled)
     stated = tmp_path_factory.mktemp("expected")
-    if name == "sessions" and mpi.run(ranks, *command).returncode:
+    if name == "sessions" and mpi.name != "mpich-5.0.2" and mpi.run(ranks, *command).returncode:
         pytest.skip("this MPI's sessions do not work here")
     # WHEN it is recorded
     environment["EXPECT"] = str(stated)

@@ -35,7 +35,7 @@ one_mpi = pytest.mark.parametrize("mpi", QUICK[:1], ids=lambda mpi: mpi.name)
 def use(compiled, record, tmp_path):
     """Function (mpi, ranks, way, environment) -> the program's own counts by rank, and the recording."""
     if len(PUS) < 2:
-        pytest.skip("needs two cores")
+        pytest.skip("needs two PUs")
 
     def run(mpi, ranks=2, *way, expect=0, **environment):
         program = compiled(mpi, "use.c")
@@ -77,7 +77,7 @@ def test_faults_switches_migrations_and_masks_are_those_of_the_program(mpi, use)
 def test_the_library_that_set_a_mask_is_named(mpi, compiled, record, tmp_path, tmp_path_factory):
     # GIVEN a library that binds the program, which then binds itself by a system call that libc does not see
     if len(PUS) < 2:
-        pytest.skip("needs two cores")
+        pytest.skip("needs two PUs")
     library = tmp_path_factory.mktemp("binder") / "libbinder.so.1"
     subprocess.run(["cc", "-shared", "-fPIC", mpis.PROGRAMS / "binder.c", "-o", library], check=True)
     record(mpi, 1, compiled(mpi, "bound_by.c", "-ldl"), library, *PUS)
@@ -287,7 +287,7 @@ def test_descriptors_that_the_program_takes_over_are_never_read(mpi, use):
 def test_threads_that_share_a_core_are_seen(mpi, compiled, record, tmp_path):
     # GIVEN a first thread alone on one core, and two others together on another one
     if len(PUS) < 2:
-        pytest.skip("needs two cores")
+        pytest.skip("needs two PUs")
     record(mpi, 1, compiled(mpi, "crowded.c"), *PUS, 3)
     recording = Recording.open(tmp_path)
     (row,) = recording.table("rank_use").iter_rows(named=True)

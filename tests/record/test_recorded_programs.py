@@ -51,11 +51,10 @@ def test_every_fortran_binding_is_seen_exactly_once(mpi, compiled, record, bindi
 @pytest.mark.mpi
 @mpis.only(lambda _: True, quick=("mpich-5.0.2",))  # those of others do not work everywhere
 def test_a_program_with_sessions_only_is_recorded(mpi, compiled, record):
-    try:
-        program = compiled(mpi, "session.c")
-    except subprocess.CalledProcessError:
+    if not mpi.has("MPI_Session_init"):
         pytest.skip("this MPI has no sessions")
-    if mpi.run(3, program).returncode != 0:
+    program = compiled(mpi, "session.c")
+    if mpi.run(3, program).returncode != 0 and mpi.name != "mpich-5.0.2":
         pytest.skip("this MPI's sessions do not work here")
     recorded = record(mpi, 3, program)
     for rank in range(3):

@@ -11,11 +11,17 @@ from rankwise.record.library import library_directory
 pytestmark = pytest.mark.mpi
 
 
+def needs_threads(mpi, program):
+    """Skip where the MPI has no MPI_THREAD_MULTIPLE: a run without the recorder says so, which must not change that."""
+    if "no threads" in mpi.run(2, program).stdout:
+        pytest.skip("this MPI does not provide MPI_THREAD_MULTIPLE")
+
+
 def test_threads_that_call_mpi_at_once_are_counted_exactly(mpi, compiled, record):
     # GIVEN four threads a rank that send 2000 messages of 1 to 4 bytes each
-    recorded = record(mpi, 2, compiled(mpi, "threads.c", "-pthread"))
-    if "no threads" in recorded.run.stdout:
-        pytest.skip("this MPI does not provide MPI_THREAD_MULTIPLE")
+    program = compiled(mpi, "threads.c", "-pthread")
+    needs_threads(mpi, program)
+    recorded = record(mpi, 2, program)
     for rank in range(2):
         threads = [t for t in recorded.threads if t.info["world_rank"] == rank]
         # THEN nothing is lost, each thread has its own record, and they are one process
@@ -31,9 +37,9 @@ def test_threads_that_call_mpi_at_once_are_counted_exactly(mpi, compiled, record
 
 def test_many_requests_of_one_handle_are_not_looked_through(mpi, compiled, record):
     # GIVEN 20000 sends to nowhere that are all outstanding, then a message each way
-    recorded = record(mpi, 2, compiled(mpi, "one_handle.c"), trace=True)
-    if "no threads" in recorded.run.stdout:
-        pytest.skip("this MPI does not provide MPI_THREAD_MULTIPLE")
+    program = compiled(mpi, "one_handle.c")
+    needs_threads(mpi, program)
+    recorded = record(mpi, 2, program, trace=True)
     for rank in range(2):
         thread = recorded.rank(rank)
         assert thread.sent == {(1 - rank, "MPI_Isend"): 1}

@@ -23,7 +23,7 @@ def defective(compiled):
 def two_cores():
     """Skip where two ranks cannot have a core each."""
     if len(os.sched_getaffinity(0)) < 2:
-        pytest.skip("one PU: ranks would share it, which is a defect of its own")
+        pytest.skip("needs two PUs: on one, ranks share it, which is a defect of its own")
 
 
 @pytest.fixture
