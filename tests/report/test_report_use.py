@@ -184,6 +184,19 @@ def test_queues_of_an_interface_are_told_once_for_each_way_they_are_served(made)
     assert text.count("interrupt goes to") == 1 and "\n                              rx-1" in text
 
 
+def test_numbers_of_ranks_and_pus_do_not_read_as_how_many(made):
+    # GIVEN a core to which rank 0 alone is bound, and one of 60 ranks in 30 pieces; and so an interface
+    many = " ".join(f"{first}-{first + 1}" for first in range(0, 90, 3))
+    cores = [core(0, 0, ranks="0"), core(0, 1, ranks=many)]
+    interfaces = [interface(0, "eth0", ranks="1", interrupt_pus="0"), interface(0, "eth1", ranks=many)]
+    report = made(1, cores=cores, interfaces=interfaces)
+    # THEN their cells say what is numbered, and the terminal how many there are of a long list
+    assert [use_words.core_use(each, {})[-1] for each in cores] == ["rank 0", f"ranks {many}"]
+    assert use_words.interface_use(interfaces[0])[-2:] == ("PU 0", "rank 1")
+    text = render_text(report, section="use")
+    assert text.count("60 ranks") == 2 and many not in text
+
+
 def test_headings_are_different_and_the_fields_own():
     for headings in (use_words.RANK_USE, use_words.CORE_USE, use_words.INTERFACE_USE):
         assert len(set(headings)) == len(headings)

@@ -39,8 +39,8 @@ RANK_USE = (
     "major\nfaults",
     "peak\nmemory",
     "memory by\nNUMA node",
-    "allowed\nPUs",
-    "ran on\nPUs",
+    "allowed",
+    "ran on",
     "changes of\nallowed",
 )
 
@@ -61,8 +61,8 @@ def rank_use(ranks: RankUse, at: int) -> tuple[str, ...]:
         "-"
         if memory is None
         else ", ".join(f"{node}: {bytes_text(size)}" for node, size in enumerate(memory) if size),
-        ranks.allowed[at] or "-",
-        ranks.ran_on[at] or "-",
+        _numbered("PU", ranks.allowed[at]) or "-",
+        _numbered("PU", ranks.ran_on[at]) or "-",
         count_text(ranks.mask_changes[at]),
     )
 
@@ -72,6 +72,11 @@ def set_by(change: MaskChange) -> str:
     if change.set_by is None:
         return "-"
     return change.set_by or "no call seen"
+
+
+def _numbered(what: str, numbers: str | None) -> str:
+    """`rank 0`, `ranks 0-3 8`: a number alone would read as how many; empty without numbers."""
+    return f"{what if numbers.isdecimal() else f'{what}s'} {numbers}" if numbers else ""
 
 
 def _count(value: int | None) -> str:
@@ -172,7 +177,7 @@ CORE_USE = (
     "packets\ndropped",
     *_SOFTIRQS,
     *_LINES,
-    "ranks\nbound",
+    "bound\nthere",
 )
 
 
@@ -196,7 +201,7 @@ def core_use(core: CoreUse, lines: dict[str, int] | None) -> tuple[str, ...]:
         *map(_count, (core.interrupts, core.packets, core.packets_dropped)),
         *(_count(core.softirqs.get(kind)) for kind in _SOFTIRQS),
         *("-" if lines is None else count_text(lines.get(name, 0)) for name in _LINES),
-        core.ranks or "-",
+        _numbered("rank", core.ranks) or "-",
     )
 
 
@@ -231,8 +236,8 @@ INTERFACE_USE = (
     "packets\nin",
     "packets\nout",
     "lost",
-    "interrupts\non PUs",
-    "used by\nranks",
+    "interrupts\non",
+    "used by",
 )
 
 
@@ -242,8 +247,8 @@ def interface_use(each: InterfaceUse) -> tuple[str, ...]:
     return (
         *("-" if size is None else bytes_text(size) for size in sizes),
         *map(_count, counts),
-        each.interrupt_pus or "-",
-        "-" if each.ranks is None else each.ranks or "none",
+        _numbered("PU", each.interrupt_pus) or "-",
+        "-" if each.ranks is None else _numbered("rank", each.ranks) or "no rank",
     )
 
 
