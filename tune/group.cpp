@@ -101,6 +101,17 @@ void Group::remember_threads(Observation &observation) const {
         rank.busy_threads = std::max(rank.busy_threads, threads);
 }
 
+void Group::keep_units(Observation &observation, const std::function<PuSet(const TaskId &)> &usable) const {
+    for (RankLoad &rank : observation.ranks) {
+        const auto known = masks.find(rank.process);
+        if (known == masks.end() || !rank.pinned || (rank.mask & ~known->second.expected).any() ||
+            rank.mask == known->second.expected)
+            continue;
+        if ((known->second.expected & ~usable(rank.process)).none())
+            rank.mask = known->second.expected;
+    }
+}
+
 std::string Group::find_crowded(const Observation &observation) {
     std::string found;
     for (const RankLoad &rank : observation.ranks) {

@@ -41,7 +41,7 @@ struct Failed {
     Seconds until, pause;
 };
 
-/// @brief What a rank may run on: masks of its main thread.
+/// @brief What a rank may run on, as `units_of` says.
 struct Masks {
     PuSet original; ///< before the tuner changed it, or what somebody else has made of it since
     PuSet set;      ///< last, by whoever it was
@@ -104,6 +104,9 @@ struct Group {
     void hold_apart(Observation &observation) const;
     /// @brief A rank that once had use for more units than it was bound to is not bound to as few again.
     void remember_threads(Observation &observation) const;
+    /// @brief A rank whose threads are bound apart keeps the units of those that have ended.
+    /// @param[in] usable System::usable
+    void keep_units(Observation &observation, const std::function<PuSet(const TaskId &)> &usable) const;
     /// @brief Find a rank that was bound to fewer units than it had, and has use for more of them now: its
     /// threads have come since.
     /// @return which, and how many; empty if there is none

@@ -90,7 +90,7 @@ struct Tuner::State {
             for (const ThreadSample &thread : rank.threads)
                 group.given |= thread.mask;
             group.allowed |= group.given;
-            const PuSet &mask = rank.threads.front().mask;
+            const PuSet mask = units_of(rank.threads);
             group.masks[rank.process] = {mask, mask, mask};
             forget(group);
             log.add(Event::rank_found, rank.group, "process " + std::to_string(rank.process.number),
@@ -241,6 +241,7 @@ struct Tuner::State {
         if (!moves_pages)
             give_interrupts_back();
         const bool may_act = !stands_back(sample) && is_back && !moves_pages;
+        const auto usable = [&](const TaskId &process) { return system.usable(process); };
         bool worth_it = false;
         for (auto &[name, group] : groups) {
             Sample own = part_of(sample, name);
@@ -255,6 +256,7 @@ struct Tuner::State {
                 std::vector<Observation> seen = observe(*group.base, own);
                 if (!seen.empty()) {
                     group.hold_apart(seen.front());
+                    group.keep_units(seen.front(), usable);
                     group.remember_threads(seen.front());
                 }
                 worth_it |= !seen.empty() && consider(seen.front(), own, now, may_act);

@@ -146,7 +146,8 @@ struct PuSample {
     bool line_steered = false;                ///< packets of its interface are handed on to other units (RPS)
     bool steered_to = false;                  ///< packets are handed on to this one
     bool isolated = false;                    ///< kept from what others do (isolcpus, nohz_full)
-    double clock = 1;                         ///< current clock by highest, 1 where it cannot be read
+    double clock = 1;                         ///< current clock by its highest, 1 where it cannot be read
+    double capacity = 1;                      ///< at its highest clock, by the most capable unit of the node
     std::optional<double> clock_limit{};      ///< highest clock allowed by highest there is
     std::optional<std::uint64_t> throttled{}; ///< times that heat held its core or package back, since boot
 };

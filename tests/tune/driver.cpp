@@ -108,7 +108,7 @@ void show_pu(std::ostream &line, const PuSample &pu) {
          << ", \"line_steered\": " << (pu.line_steered ? "true" : "false")
          << ", \"steered_to\": " << (pu.steered_to ? "true" : "false")
          << ", \"isolated\": " << (pu.isolated ? "true" : "false") << ", \"clock\": " << pu.clock
-         << ", \"clock_limit\": ";
+         << ", \"capacity\": " << pu.capacity << ", \"clock_limit\": ";
     show_optional(line, pu.clock_limit);
     line << ", \"throttled\": ";
     show_optional(line, pu.throttled);

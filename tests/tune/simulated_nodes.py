@@ -171,7 +171,9 @@ def random_scenario(seed: int, seconds: float, *, disturbed: bool = True) -> str
             f" iterations {int(dice.random() < 0.7)} spins {int(dice.random() < 0.7)}"
         )
         if disturbed:
-            text[-1] += f" threads {dice.choice([1, 1, 2])} pinned {int(dice.random() < 0.1)}"
+            text[-1] += (
+                f" threads {dice.choice([1, 1, 2])} pinned {dice.choice(['nothing'] * 7 + ['others', 'all', 'all'])}"
+            )
             if dice.random() < 0.4:
                 text[-1] += f" home {','.join(str(dice.randrange(2)) for _ in range(ranks))} away 0.2"
         begin = dice.uniform(0, seconds / 3)

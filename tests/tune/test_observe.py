@@ -318,10 +318,34 @@ def test_a_made_up_node_is_seen_as_it_is(driving, tree):
     assert units[0]["interrupt"] == pytest.approx(0.25)
     assert units[0]["stolen"] == pytest.approx(0.07)
     assert units[0]["interrupts"] == 17
-    assert units[0]["clock"] == 0.5
+    assert (units[0]["clock"], units[0]["capacity"]) == (0.5, 1)
     # THEN another user's process has only the name of a mover, and DLB is its rank's affair
     assert sample["movers"] == ["AutoNUMA", "irqbalance", "sched_ext"]
     assert rank["has_dlb"] is True
+
+
+@pytest.mark.parametrize(
+    ("highest", "told", "expected"),
+    [
+        ((5000000, 4000000), None, [1, 0.8]),
+        ((5000000, 4800000), None, [1, 1]),  # a favoured core of the same kind
+        ((5000000, 4000000), (512, 1024), [0.5, 1]),
+        ((5000000, None), None, [1, 1]),
+    ],
+)
+def test_kinds_of_cores_are_told_apart(driving, tree, highest, told, expected):
+    # GIVEN two cores with these highest clocks (kHz), or of which the kernel tells what they can do
+    proc, sys = tree
+    for pu, clock in enumerate(highest):
+        folder = sys / f"devices/system/cpu/cpu{pu}"
+        (folder / "cpufreq").mkdir(parents=True, exist_ok=True)
+        if clock:
+            (folder / "cpufreq/cpuinfo_max_freq").write_text(f"{clock}\n")
+        if told:
+            (folder / "cpu_capacity").write_text(f"{told[pu]}\n")
+    # WHEN they are looked at, THEN each has its part of what the most capable one can do
+    sample = driving(lines=[f"proc {proc}", f"sys {sys}", "pid 500"]).sample()
+    assert [unit["capacity"] for unit in sample["pus"]] == pytest.approx(expected)
 
 
 def test_an_interrupts_share_is_told_by_how_often_it_came(driving, tree):

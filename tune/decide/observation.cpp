@@ -54,7 +54,7 @@ RankLoad load_of(const RankSample &before, const RankSample &after, Seconds leng
     RankLoad load;
     load.process = after.process;
     const ThreadSample &main = after.threads.front();
-    load.mask = main.mask;
+    load.mask = units_of(after.threads);
     load.pu = main.pu;
     double main_runs = 0;
     for (const ThreadSample &thread : after.threads) {
@@ -65,9 +65,7 @@ RankLoad load_of(const RankSample &before, const RankSample &after, Seconds leng
         load.ready += std::min(runs + queued, 1.0);
         load.busy_threads += runs > busy_share;
         run_on[thread.pu] += runs;
-        load.own_binding |=
-            (thread.mask & main.mask) != thread.mask && (thread.mask & main.mask) != main.mask;
-        load.pinned |= thread.mask != main.mask && (thread.mask & ~main.mask).none();
+        load.pinned |= (load.mask & ~thread.mask).any();
         if (thread.id == main.id) {
             main_runs = runs;
             load.queued = queued;
@@ -116,7 +114,17 @@ int RankLoad::threads() const {
 }
 
 double PuLoad::capability() const {
-    return std::max((1 - interrupts - others - stolen) * clock, least_capability);
+    return std::max((1 - interrupts - others - stolen) * clock * capacity, least_capability);
+}
+
+PuSet units_of(const std::vector<ThreadSample> &threads) {
+    const PuSet &main = threads.front().mask;
+    PuSet units = main;
+    for (const ThreadSample &thread : threads)
+        // Who has all units of the main thread, and more, was not bound with it.
+        if ((main & ~thread.mask).any())
+            units |= thread.mask;
+    return units;
 }
 
 std::vector<Observation> observe(const Sample &before, const Sample &after) {
@@ -156,6 +164,7 @@ std::vector<Observation> observe(const Sample &before, const Sample &after) {
                                        [&](const PuSample &each) { return each.os == now.os; });
         PuLoad load;
         load.online = now.online;
+        load.capacity = now.capacity;
         load.line = now.line;
         load.line_share = now.line_share;
         load.line_numa = now.line_numa;

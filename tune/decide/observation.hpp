@@ -15,21 +15,20 @@ inline constexpr double busy_share = 0.1;
 /// @brief What a rank did between two samples. Shares are of the time between them.
 struct RankLoad {
     TaskId process;
-    std::int32_t rank = -1;   ///< world rank; -1 without a page
-    PuSet mask;               ///< of its main thread
-    std::int32_t pu = -1;     ///< it ran on last
-    double outside_mpi = 1;   ///< of its main thread; without a page as far as it ran
-    double computes = 1;      ///< of this, what it has use for a processor: the rest it sleeps
-    double waits = 0;         ///< in MPI calls that wait for others
-    double queued = 0;        ///< ready, without a processor
-    double runs = 0;          ///< of all threads: processors it used
-    double ready = 0;         ///< threads that ran or waited for a processor, on average
-    int busy_threads = 0;     ///< that used more than a tenth of one
-    bool own_binding = false; ///< its threads have masks that are neither the main thread's nor part of it
-    bool pinned = false;      ///< they have masks that are a part of the main thread's
-    bool stays = false;       ///< it is busy, but nothing tells how it gets on: it is not to be moved
-    bool mpi_known = false;   ///< `outside_mpi` and `waits` are told by its page or samples
-    std::int32_t home = -1;   ///< NUMA node with most of its pages; -1 if not looked at
+    std::int32_t rank = -1;           ///< world rank; -1 without a page
+    PuSet mask;                       ///< as `units_of` says
+    std::int32_t pu = -1;             ///< it ran on last
+    double outside_mpi = 1;           ///< of its main thread; without a page as far as it ran
+    double computes = 1;              ///< of this, what it has use for a processor: the rest it sleeps
+    double waits = 0;                 ///< in MPI calls that wait for others
+    double queued = 0;                ///< ready, without a processor
+    double runs = 0;                  ///< of all threads: processors it used
+    double ready = 0;                 ///< threads that ran or waited for a processor, on average
+    int busy_threads = 0;             ///< that used more than a tenth of one
+    bool pinned = false;              ///< some of its threads are bound to a part of these
+    bool stays = false;               ///< it is busy, but nothing tells how it gets on: it is not to be moved
+    bool mpi_known = false;           ///< `outside_mpi` and `waits` are told by its page or samples
+    std::int32_t home = -1;           ///< NUMA node with most of its pages; -1 if not looked at
     std::vector<std::uint64_t> pages; ///< of 4 KiB, by NUMA node
     std::vector<Progress::Peer> sent; ///< between the samples
 
@@ -43,7 +42,8 @@ struct PuLoad {
     double interrupts = 0; ///< share of its time in interrupts and softirqs
     double others = 0;     ///< used by neither the group's ranks nor interrupts
     double stolen = 0;     ///< by the hypervisor, for other machines
-    double clock = 1;      ///< by the highest; where it is hardly used, the mean of those that are
+    double clock = 1;      ///< by its highest; where it is hardly used, the mean of those that are
+    double capacity = 1;   ///< at its highest clock, by the most capable unit of the node
     bool online = true;
     std::int32_t line = -1;      ///< the device's interrupt that comes here most
     double line_share = 1;       ///< its part of devices' interrupts here
@@ -52,7 +52,7 @@ struct PuLoad {
     bool steered_to = false;     ///< packets are handed on to this one
     bool isolated = false;       ///< kept from what others do (isolcpus, nohz_full)
 
-    /// What ranks get of it, by a core at its highest clock that nobody else uses.
+    /// What ranks get of it, by the node's most capable core at its highest clock that nobody else uses.
     double capability() const;
 };
 
@@ -65,6 +65,11 @@ struct Observation {
     std::vector<double> memory_bytes_per_s; ///< by NUMA node; empty without counters
     std::string unusable; ///< why nothing follows from it: a rank was born, is suspended, ...
 };
+
+/// @brief Units that a rank was given: those of its main thread. If its runtime has bound that, too, as
+/// OpenMP does with OMP_PROC_BIND, those of all threads together that are bound.
+/// @param[in] threads main thread first, at least one
+PuSet units_of(const std::vector<ThreadSample> &threads);
 
 /// @brief What happened to each group between two full samples.
 ///

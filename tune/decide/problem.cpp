@@ -2,6 +2,7 @@
 #include "decide/problem.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <set>
 #include <utility>
@@ -41,26 +42,75 @@ std::map<std::int32_t, int> places_in_cores(const Node &node) {
     return place;
 }
 
-/// Groups of `width` units of one package that are not taken, in logical order: first threads of all cores
-/// before second ones.
-void add_slots(const Node &node, const std::vector<const Pu *> &pus, const PuSet &taken, std::size_t width,
-               std::vector<PuSet> &slots) {
+/// How many units of a core a set has, if as many of each of its cores; else 1.
+int units_of_core(const Node &node, const PuSet &set) {
+    std::map<std::int32_t, int> counts;
+    for (const Pu &pu : node.pus)
+        if (pu.core >= 0 && set.test(static_cast<std::size_t>(pu.os)))
+            ++counts[pu.core];
+    const int first = counts.empty() ? 1 : counts.begin()->second;
+    return std::ranges::all_of(counts, [&](const auto &each) { return each.second == first; }) ? first : 1;
+}
+
+/// A unit of which no slot has been made.
+struct FreeUnit {
+    const Pu *pu;
+    int turn;          ///< first threads of cores come before second ones
+    std::size_t order; ///< logical
+};
+
+/// Units that are not taken, in the order in which slots are made of them.
+/// @param[in] of_core threads that come together; those of which some are taken come last
+std::vector<FreeUnit> free_units(const Node &node, const std::vector<const Pu *> &pus, const PuSet &taken,
+                                 int of_core) {
     const std::map<std::int32_t, int> place = places_in_cores(node);
-    std::vector<const Pu *> free;
-    for (const Pu *const pu : pus)
-        if (!taken.test(static_cast<std::size_t>(pu->os)))
-            free.push_back(pu);
-    std::stable_sort(free.begin(), free.end(),
-                     [&](const Pu *a, const Pu *b) { return place.at(a->os) < place.at(b->os); });
-    std::map<std::int32_t, PuSet> begun; // by package
-    for (const Pu *const pu : free) {
-        PuSet &slot = begun[pu->package];
-        slot.set(static_cast<std::size_t>(pu->os));
-        if (slot.count() == width) {
-            slots.push_back(slot);
-            slot.reset();
+    std::vector<FreeUnit> free;
+    std::map<std::pair<std::int32_t, int>, int> together; // by core and turn
+    for (std::size_t at = 0; at < pus.size(); ++at)
+        if (!taken.test(static_cast<std::size_t>(pus[at]->os))) {
+            free.push_back({pus[at], place.at(pus[at]->os) / of_core, at});
+            ++together[{pus[at]->core, free.back().turn}];
         }
-    }
+    for (FreeUnit &each : free)
+        if (of_core > 1 && together.at({each.pu->core, each.turn}) != of_core)
+            each.turn = std::numeric_limits<int>::max();
+    std::ranges::stable_sort(free, {}, &FreeUnit::turn);
+    return free;
+}
+
+/// Sets of `width` units that are not taken: of one L3 where there are so many, else of one NUMA node, else
+/// of one package; first threads of all cores before second ones.
+/// @param[in] of_core threads of a core that come together
+void add_slots(const Node &node, const std::vector<const Pu *> &pus, const PuSet &taken, std::size_t width,
+               int of_core, std::vector<PuSet> &slots) {
+    std::vector<FreeUnit> free = free_units(node, pus, taken, of_core);
+    std::map<std::pair<int, std::size_t>, PuSet> found; // in the order of their first units
+    const auto make_slots_within = [&](std::int32_t Pu::*part, bool of_one_turn) {
+        std::map<std::pair<int, std::int32_t>, std::vector<FreeUnit>> begun;
+        std::vector<FreeUnit> left;
+        for (const FreeUnit &each : free) {
+            if (each.pu->*part < 0 && part != &Pu::package) {
+                left.push_back(each);
+                continue;
+            }
+            std::vector<FreeUnit> &slot = begun[{of_one_turn ? each.turn : 0, each.pu->*part}];
+            slot.push_back(each);
+            if (slot.size() == width) {
+                PuSet &units = found[{slot.front().turn, slot.front().order}];
+                for (const FreeUnit &unit : std::exchange(slot, {}))
+                    units.set(static_cast<std::size_t>(unit.pu->os));
+            }
+        }
+        for (const auto &[key, slot] : begun)
+            left.insert(left.end(), slot.begin(), slot.end());
+        std::ranges::sort(left, {}, [](const FreeUnit &each) { return std::pair(each.turn, each.order); });
+        free = std::move(left);
+    };
+    for (std::int32_t Pu::*const part : {&Pu::l3, &Pu::numa, &Pu::package})
+        make_slots_within(part, true);
+    make_slots_within(&Pu::package, false);
+    for (const auto &[first, units] : found)
+        slots.push_back(units);
 }
 
 /// What the launcher, or whoever it was, bound ranks to.
@@ -189,6 +239,14 @@ double capability_of(const Observation &observation, std::int32_t unit, const Nu
     return capability;
 }
 
+/// The NUMA node of most units of a slot; -1 where it is not known.
+std::int32_t numa_of(const PuSet &slot, const std::map<std::int32_t, const Pu *> &by_number) {
+    std::map<std::int32_t, int> units;
+    for (std::size_t at = pu_from(slot, 0); at < most_pus; at = pu_from(slot, at + 1))
+        ++units[std::max(by_number.at(static_cast<std::int32_t>(at))->numa, -1)];
+    return std::ranges::max_element(units, {}, [](const auto &each) { return each.second; })->first;
+}
+
 void make_loads(Problem &problem, const Observation &observation, const Node &node,
                 const std::map<std::int32_t, const Pu *> &by_number) {
     placement::Loads &loads = problem.loads;
@@ -200,9 +258,9 @@ void make_loads(Problem &problem, const Observation &observation, const Node &no
         // Ranks that are bound to one set are each on a core of it.
         const std::int32_t on = problem.shared ? -1 : pu.core;
         loads.core.push_back(on);
-        loads.memory.push_back(std::max(pu.numa, -1));
+        loads.memory.push_back(numa_of(problem.slots[slot], by_number));
         share_cores |= on >= 0 && !cores.insert(on).second;
-        memories.insert(pu.numa);
+        memories.insert(loads.memory.back());
     }
     if (!share_cores)
         loads.core.clear();
@@ -238,13 +296,14 @@ void take_bindings(Problem &problem, const Observation &observation, const Node 
         taken |= rank.mask;
     }
     if (binding.equal && !binding.shared)
-        add_slots(node, pus, taken, problem.slots.front().count(), problem.slots);
+        add_slots(node, pus, taken, problem.slots.front().count(), units_of_core(node, problem.slots.front()),
+                  problem.slots);
 }
 
 /// The slots for ranks that may run anywhere, and where they ran last.
 void make_slots(Problem &problem, const Observation &observation, const Node &node,
                 const std::vector<const Pu *> &pus) {
-    add_slots(node, pus, {}, static_cast<std::size_t>(problem.busy_threads), problem.slots);
+    add_slots(node, pus, {}, static_cast<std::size_t>(problem.busy_threads), 1, problem.slots);
     std::vector<bool> taken(problem.slots.size());
     for (const RankLoad &rank : observation.ranks) {
         std::size_t slot = 0;
@@ -308,15 +367,9 @@ Problem make_problem(const Observation &observation, const Node &node, const PuS
         problem.refused = std::move(why);
         return problem;
     };
-    const auto refuse_own_binding = [&](const RankLoad &rank) {
-        return refuse(name_of(rank) +
-                      "'s threads are bound apart from each other, by its runtime or launcher");
-    };
     if (!observation.unusable.empty() || observation.ranks.empty())
         return refuse(observation.unusable.empty() ? "it has no ranks" : observation.unusable);
     for (const RankLoad &rank : observation.ranks) {
-        if (rank.own_binding)
-            return refuse_own_binding(rank);
         problem.busy_threads = std::max(problem.busy_threads, rank.busy_threads);
         problem.stays.push_back(rank.stays);
     }
@@ -330,9 +383,15 @@ Problem make_problem(const Observation &observation, const Node &node, const PuS
     const Binding binding = binding_of(observation.ranks, usable_set);
     problem.bound = binding.any;
     problem.shared = binding.any && binding.shared;
+    const auto pinned = std::ranges::find_if(observation.ranks, &RankLoad::pinned);
+    const bool any_pinned = pinned != observation.ranks.end();
     if (problem.bound) {
         if (binding.none)
             return refuse("a rank has none of the job's processing units");
+        if ((binding.overlap || binding.shared) && any_pinned)
+            return refuse(name_of(*pinned) +
+                          "'s threads are bound to processing units that other ranks have, "
+                          "too: let the launcher bind ranks, then their runtime threads");
         if (binding.overlap)
             return refuse("ranks are bound to sets of processing units that overlap");
         if (binding.shared && are_crowded(observation.ranks, usable_set))
@@ -341,9 +400,9 @@ Problem make_problem(const Observation &observation, const Node &node, const PuS
         take_bindings(problem, observation, node, pus, usable_set, binding);
     } else {
         // Each of its threads would get all units of a slot.
-        if (const auto pinned = std::ranges::find_if(observation.ranks, &RankLoad::pinned);
-            pinned != observation.ranks.end())
-            return refuse_own_binding(*pinned);
+        if (any_pinned)
+            return refuse(name_of(*pinned) +
+                          "'s threads are bound apart from each other, by its runtime or launcher");
         make_slots(problem, observation, node, pus);
         if (problem.current.size() < observation.ranks.size())
             return refuse(std::to_string(observation.ranks.size()) + " ranks with " +

@@ -185,6 +185,12 @@ double longest_computation(const Problem &problem, const std::vector<Slot> &slot
     return longest;
 }
 
+bool is_slower_kind(const Observation &observation, const PuSet &slot) {
+    return std::ranges::any_of(observation.pus, [&](const auto &pu) {
+        return slot.test(static_cast<std::size_t>(pu.first)) && pu.second.capacity < 1;
+    });
+}
+
 /// The rank that most of the gain is for: what it does where it is now, and what is better elsewhere.
 std::string reason(const Observation &observation, const Problem &problem, const std::vector<Slot> &to) {
     std::size_t busiest = 0, moved = 0;
@@ -224,10 +230,12 @@ std::string reason(const Observation &observation, const Problem &problem, const
                    percent(1 - apart) + " of the other";
     }
     if (after > better_core * before) {
-        std::string why = name_of(first) + " is outside MPI " + percent(first.outside_mpi) +
-                          " of its time on PU " + unit +
-                          ", of which interrupts, other processes, the hypervisor or a low clock take " +
-                          percent(1 - before);
+        std::string why =
+            name_of(first) + " is outside MPI " + percent(first.outside_mpi) + " of its time on PU " + unit +
+            ", of which interrupts, other processes, the hypervisor" +
+            (is_slower_kind(observation, problem.slots[here]) ? ", a low clock or a slower kind of core"
+                                                              : " or a low clock") +
+            " take " + percent(1 - before);
         if (moved != busiest)
             why += "; " + name_of(second) +
                    (second.computes + second.waits < busy_share ? " is idle"

@@ -12,6 +12,9 @@ namespace rankwise::tune {
 namespace {
 
 constexpr std::string_view cpu = "cpu";
+// Highest clocks that differ by less are those of cores of one kind, some of which may be clocked higher
+// while others sleep: hwloc tells kinds of cores so, too (HWLOC_CPUKINDS_MAXFREQ=adjust=10).
+constexpr double same_kind = 0.9;
 
 PuSample *unit_of(std::string_view number, const std::vector<int> &index, std::vector<PuSample> &pus) {
     const auto os = as_number(number);
@@ -107,6 +110,27 @@ PuReader::PuReader(const Node &node, const std::string &proc, const std::string 
             highest = as_number(next_word(line));
         }
         highest_.push_back(static_cast<double>(highest.value_or(0)));
+    }
+    read_capacities(text);
+}
+
+/// As the kernel says, else by the highest clocks.
+void PuReader::read_capacities(Text &text) {
+    std::vector<double> found;
+    for (const auto &pu : pus_) {
+        if (text.read(sys_ + "/devices/system/cpu/cpu" + std::to_string(pu.os) + "/cpu_capacity")) {
+            auto line = text.view();
+            found.push_back(static_cast<double>(as_number(next_word(line)).value_or(0)));
+        }
+    }
+    const bool by_clock = found.size() < pus_.size();
+    if (by_clock) {
+        found = highest_;
+    }
+    const double most = found.empty() ? 0 : std::ranges::max(found);
+    for (std::size_t i = 0; i < pus_.size(); ++i) {
+        const double capacity = found[i] > 0 ? found[i] / most : 1;
+        pus_[i].capacity = by_clock && capacity > same_kind ? 1 : capacity;
     }
 }
 

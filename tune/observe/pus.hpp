@@ -42,6 +42,7 @@ class PuReader {
     const std::vector<PuSample> &read(Text &text);
 
   private:
+    void read_capacities(Text &text);
     void read_clocks(Text &text);
     void read_isolated(Text &text);
     std::int32_t numa_of_line(std::int32_t line, Text &text);

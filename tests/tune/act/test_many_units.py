@@ -113,6 +113,25 @@ def test_a_rank_whose_runtime_bound_its_main_thread_can_be_moved_again(ranks, un
 
 
 @pytest.mark.parametrize("ends", ["well", "killed"])
+def test_threads_that_are_bound_to_a_unit_each_keep_their_parts(ranks, units, ends):
+    # GIVEN ranks of which OpenMP has bound the main thread, too
+    driver, (a, b), ((main, helper), (partner, other)) = ranks({0}, {4})
+    units[helper], units[other] = {1}, {5}
+    driver.sample()
+    # WHEN they change places
+    assert driver.move((a, "0-1", "4-5"), (b, "4-5", "0-1")) == ""
+    # THEN each thread has the unit of its counterpart
+    assert [units[thread] for thread in (main, helper, partner, other)] == [{4}, {5}, {0}, {1}]
+    # THEN each has at the end what it had
+    if ends == "well":
+        driver.end()
+    else:
+        driver.kill()
+        until_given_back(units, main, {0})
+    assert [units[thread] for thread in (main, helper, partner, other)] == [{0}, {1}, {4}, {5}]
+
+
+@pytest.mark.parametrize("ends", ["well", "killed"])
 @pytest.mark.parametrize(("mask", "other", "left"), [({0}, {4}, {4}), ({0, 1}, {4, 5}, {4})])
 def test_units_that_a_cpuset_takes_and_gives_again_stay_the_tuners(
     ranks, units, online, ends, mask, other, left

@@ -110,6 +110,22 @@ void print_best(SimulatedSystem &system, const Scenario &scenario) {
     }
 }
 
+/// Where ranks may be if they may use all of the node.
+void print_slots(SimulatedSystem &system, const Scenario &scenario) {
+    const Sample before = system.sample(false);
+    system.advance(system.now() + 1);
+    PuSet all;
+    for (const Pu &pu : scenario.node.pus)
+        all.set(static_cast<std::size_t>(pu.os));
+    for (const Observation &observation : observe(before, system.sample(false))) {
+        std::printf("{\"slots\": [");
+        const Problem problem = make_problem(observation, scenario.node, all);
+        for (std::size_t slot = 0; slot < problem.slots.size(); ++slot)
+            std::printf("%s\"%s\"", slot ? ", " : "", list_text(problem.slots[slot]).c_str());
+        std::printf("]}\n");
+    }
+}
+
 void time_decision(SimulatedSystem &system, const Scenario &scenario) {
     const Sample before = system.sample(false);
     system.advance(system.now() + 1);
@@ -166,12 +182,9 @@ int simulate(const std::string &mode) {
         }
         system.advance(std::max(moment, system.now()));
     };
-    if (mode == "best" || mode == "decide") {
+    if (mode == "best" || mode == "decide" || mode == "slots") {
         happen_until(until);
-        if (mode == "best")
-            print_best(system, scenario);
-        else
-            time_decision(system, scenario);
+        (mode == "best" ? print_best : mode == "decide" ? time_decision : print_slots)(system, scenario);
         return 0;
     }
     Tuner tuner(scenario.node, scenario.policy, system, [&](const Event &event) { print(event, began); });

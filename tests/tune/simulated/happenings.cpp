@@ -51,6 +51,8 @@ void SimulatedSystem::happen(const std::string &line) {
         core(std::stoi(name)).stolen = number();
     else if (what == "others")
         core(std::stoi(name)).others = number();
+    else if (what == "capacity")
+        core(std::stoi(name)).capacity = number();
     else if (what == "clock")
         core(std::stoi(name)).clock = number();
     else if (what == "steered") // packets are handed on to it (RPS)

@@ -14,8 +14,9 @@ namespace rankwise::tune::simulated {
 struct Core {
     const Pu *pu = nullptr;
     std::vector<std::int32_t> beside;                         ///< the other units of its core
-    double interrupts = 0, others = 0, stolen = 0, clock = 1; ///< shares of its time; by the highest
-    double used = 0;                                          ///< share of the last chunk
+    double interrupts = 0, others = 0, stolen = 0, clock = 1; ///< shares of its time; by its highest
+    double capacity = 1;     ///< at its highest clock, by the node's most capable
+    double used = 0;         ///< share of the last chunk
     bool steered_to = false; ///< packets that others take in are handed on to it (RPS)
     bool isolated = false;   ///< kept from what others do
     Seconds busy = 0, interrupt = 0, stole = 0;
@@ -72,7 +73,8 @@ struct Job {
     bool page = true, iterations = true, spins = true;
     bool sampled = false; ///< its time in MPI is told by samples of its instruction pointer
     int threads = 1;      ///< of a rank, that compute as long
-    bool pinned = false;  ///< its runtime has bound all but the first to a unit each
+    /// Which threads of a rank its runtime has bound to a unit each: all but the first, or all.
+    enum { nothing, others, all } pinned = nothing;
 
     bool running = false, suspended = false;
     double position = 0; ///< iterations done, with the part of the one under way

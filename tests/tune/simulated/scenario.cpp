@@ -34,7 +34,7 @@ Node make_node(const std::map<std::string, std::string> &given) {
         return found == given.end() ? otherwise : std::stoi(found->second);
     };
     const int packages = number("packages", 1), cores = number("cores", 4), threads = number("smt", 1),
-              l3_of = number("l3_of", cores);
+              l3_of = number("l3_of", cores), numa_of = number("numa_of", cores);
     Node node;
     for (int package = 0; package < packages; ++package)
         for (int core = 0; core < cores; ++core)
@@ -44,7 +44,7 @@ Node make_node(const std::map<std::string, std::string> &given) {
                                     .core = all,
                                     .l2 = all,
                                     .l3 = all / l3_of,
-                                    .numa = package,
+                                    .numa = all / numa_of,
                                     .package = package});
             }
     // Roughly what MPI over shared memory has; network, node, package, NUMA node, L3, L2, core.
@@ -78,7 +78,10 @@ Job make_job(const std::string &name, const std::map<std::string, std::string> &
         {"iterations", [&](const std::string &v) { job.iterations = v != "0"; }},
         {"spins", [&](const std::string &v) { job.spins = v != "0"; }},
         {"threads", [&](const std::string &v) { job.threads = std::stoi(v); }},
-        {"pinned", [&](const std::string &v) { job.pinned = v != "0"; }},
+        {"pinned",
+         [&](const std::string &v) {
+             job.pinned = v == "all" ? Job::all : v == "others" ? Job::others : Job::nothing;
+         }},
         {"masks", [](const std::string &) {}},
         {"pus", [](const std::string &) {}},
         {"on", [](const std::string &) {}},

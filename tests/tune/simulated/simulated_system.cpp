@@ -181,8 +181,9 @@ double SimulatedSystem::capability(const Rank &rank) const {
 
 double SimulatedSystem::capability(std::int32_t pu) const {
     const Core &own = core(pu);
-    double capability = std::max((1 - own.interrupts - own.others - own.stolen) * own.clock, 0.02) /
-                        static_cast<double>(std::max<std::size_t>(own.ranks.size(), 1));
+    double capability =
+        std::max((1 - own.interrupts - own.others - own.stolen) * own.clock * own.capacity, 0.02) /
+        static_cast<double>(std::max<std::size_t>(own.ranks.size(), 1));
     for (const std::int32_t other : own.beside)
         for (const auto &[j, r] : core(other).ranks) {
             const Rank &beside = jobs_[j].ranks[r];
@@ -332,14 +333,15 @@ RankSample SimulatedSystem::sample_of(const Job &job, const Rank &rank, std::int
         thread.queued = rank.queued;
         thread.pu = rank.pu;
         thread.mask = rank.mask;
+        if (job.pinned == Job::all && rank.pus.size() > 1)
+            thread.mask.reset().set(static_cast<std::size_t>(rank.pu));
         found.threads.push_back(thread);
+        thread.mask = rank.mask;
         for (std::size_t other = 1; other < rank.pus.size(); ++other) {
             thread.id = {rank.process.number + 100000 * static_cast<std::int32_t>(other), 1};
             thread.pu = rank.pus[other];
-            if (job.pinned) {
-                thread.mask.reset();
-                thread.mask.set(static_cast<std::size_t>(thread.pu));
-            }
+            if (job.pinned != Job::nothing)
+                thread.mask.reset().set(static_cast<std::size_t>(thread.pu));
             found.threads.push_back(thread);
         }
         found.pages_by_numa = pages_on(rank.seen_home, job.bytes_of_rank);
@@ -386,6 +388,7 @@ Sample SimulatedSystem::sample(bool light) {
                     .interrupt = core.interrupt,
                     .stolen = core.stole};
         pu.isolated = core.isolated;
+        pu.capacity = core.capacity;
         // schedutil: what is hardly used is slow because of that.
         pu.clock = core.clock * std::clamp(1.25 * core.used, 0.3, 1.0);
         double most = 0;

@@ -56,6 +56,75 @@ def test_busy_ranks_get_cores_of_their_own(simulator):
     assert sorted(masks) == list(range(8))
 
 
+def test_threads_that_a_runtime_bound_to_a_unit_each_keep_theirs(simulator):
+    # GIVEN ranks of two threads, all of them bound by OpenMP, one rank with interrupts
+    scenario = (
+        "node packages 1 cores 8\npolicy act 1\n"
+        "job a masks 0-1/2-3/4-5/6-7 compute 0.01,0.01,0.01,0.004 threads 2 pinned all\n"
+        "at 0 irq 0 0.4\nat 0 irq 1 0.4\nat 1 start a\nuntil 60\n"
+    )
+    # WHEN it is tuned
+    outcome = simulate(simulator, scenario)
+    # THEN the one that waits has changed places with it
+    assert outcome.jobs["a"]["masks"] == ["6,7", "2,3", "4,5", "0,1"]
+    assert outcome.of("kept")
+    # WHEN their launcher had bound none, so that all have the same units, THEN it is said what to do
+    together = simulate(simulator, scenario.replace("0-1/2-3/4-5/6-7", "0-3/0-3/0-3/0-3"))
+    assert together.of("applied") == []
+    assert "let the launcher bind ranks" in together.of("refused")[0]["why"]
+
+
+def test_units_of_threads_that_have_ended_stay_their_ranks(simulator):
+    # GIVEN ranks of two threads that OpenMP has bound, of which each has one after a while
+    scenario = (
+        "node packages 1 cores 8\npolicy act 1\n"
+        "job a masks 0-2/3-5 compute 0.01,0.01 threads 3 pinned all\n"
+        "at 1 start a\nat 20 threads a 2\nuntil 60\n"
+    )
+    # WHEN they are looked at, THEN nobody is said to have changed masks
+    outcome = simulate(simulator, scenario)
+    assert [event["why"] for event in outcome.of("seen") if "changed from outside" in event["why"]] == []
+
+
+SLOTS = {
+    # Ranks on both threads of a core, and of another core one thread is taken
+    "cores 6 smt 2|masks 0,6/1,7/2,3": ["0,6", "1,7", "2,3", "4,10", "5,11", "8,9"],
+    # On one thread of each of two cores
+    "cores 6 smt 2|masks 0,1/2,3": ["0,1", "2,3", "4,5", "6,7", "8,9", "10,11"],
+    # Caches of three cores each
+    "cores 6 l3_of 3|masks 0,1": ["0,1", "2,5", "3,4"],
+    # Two NUMA nodes of three cores, of which each has one left, in one package
+    "cores 6 l3_of 1 numa_of 3|masks 0,1": ["0,1", "2,5", "3,4"],
+    # Not bound: first threads of cores first, with two threads to a rank
+    "cores 3 smt 2|on 0-5": ["0,1", "2,5", "3,4"],
+}
+
+
+@pytest.mark.parametrize("case", SLOTS)
+def test_units_that_a_rank_may_get_are_near_each_other(simulator, case):
+    # GIVEN a node, and ranks that are bound
+    node, job = case.split("|")
+    computation = ",".join(["0.01"] * (job.count("/") + 1 if job.startswith("masks") else 2))
+    # WHEN it is asked where they may go
+    scenario = f"node packages 1 {node}\njob a {job} compute {computation} threads 2\nat 0 start a\nuntil 2\n"
+    (found,) = lines(simulator, scenario, "slots")
+    # THEN the rest of the node is cut into sets of cores, caches and NUMA nodes, as far as that goes
+    assert sorted(found["slots"]) == sorted(SLOTS[case])
+
+
+def test_a_rank_with_more_to_do_gets_the_core_of_the_faster_kind(simulator):
+    # GIVEN a hybrid node: two cores do half as much as the others at their highest clock
+    scenario = (
+        QUAD + "job a pus 0,1,2,3 compute 0.01,0.01,0.004,0.004\nat 0 capacity 0 0.5\nat 0 capacity 1 0.5\n"
+        "at 1 start a\nuntil 60\n"
+    )
+    # WHEN it is tuned
+    outcome = simulate(simulator, scenario)
+    # THEN the ranks with less to do have these, and the reason is said
+    assert {*outcome.jobs["a"]["masks"][:2]} == {"2", "3"}
+    assert "slower kind of core take 50 %" in outcome.of("proposed")[0]["why"]
+
+
 def test_ranks_go_where_their_pages_are(simulator):
     # GIVEN two ranks whose pages are on the other NUMA node, by exchange of which all are at home
     scenario = (

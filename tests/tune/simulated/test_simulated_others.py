@@ -45,7 +45,7 @@ def test_a_rank_that_its_launcher_bound_stays_bound_when_threads_come(simulator)
 
 def test_threads_that_a_runtime_has_bound_stay_where_they_are(simulator):
     # GIVEN ranks that are not bound, each with a thread that its runtime has bound
-    outcome = simulate(simulator, UNBOUND.format("threads 2 pinned 1", "until 60\n"))
+    outcome = simulate(simulator, UNBOUND.format("threads 2 pinned others", "until 60\n"))
     # WHEN they are tuned, THEN nothing is done, and it is said why
     assert outcome.of("applied") == []
     assert "bound apart" in outcome.of("refused")[0]["why"]
