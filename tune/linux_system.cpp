@@ -32,9 +32,9 @@ std::vector<std::string> recover(const Plan &plan) {
 } // namespace
 
 LinuxSystem::LinuxSystem(const Plan &plan)
-    : proc_(plan.proc), sys_(plan.sys), self_(this_process()), lock_(lock_state(plan.state)),
-      guard_(plan.state, plan.proc, plan.sys, lock_.number()), notes_(recover(plan)),
-      journal_(plan.state, self_, boot_id(plan.proc)),
+    : proc_(plan.proc), sys_(plan.sys), self_(this_process()), directory_(plan.state),
+      guard_(directory_, plan.proc, plan.sys), notes_(recover(plan)),
+      journal_(directory_, guard_, self_, boot_id(plan.proc)),
       actor_(guard_, journal_, plan.proc, plan.sys, plan.policy.move_interrupts),
       observer_(plan.node, {plan.pages, plan.proc, plan.sys, plan.pids, plan.users, !plan.daemon}) {
     allow_open_files(); // before there is a guard, which has as many claims as there are ranks
@@ -75,7 +75,7 @@ Sample LinuxSystem::sample(bool light) {
     auto sample = observer_.sample(light);
     if (!light) {
         ranks_ = sample.ranks;
-        actor_.look(ranks_);
+        sample.no_journal = actor_.look(ranks_);
     }
     return sample;
 }

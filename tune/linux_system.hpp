@@ -59,7 +59,7 @@ class LinuxSystem : public System {
 
     const std::string proc_, sys_;
     TaskId self_;
-    Descriptor lock_;
+    StateDirectory directory_;
     Guard guard_; ///< forked before there is much memory to copy
     std::vector<std::string> notes_;
     Journal journal_;

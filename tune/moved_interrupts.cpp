@@ -26,7 +26,8 @@ void MovedInterrupts::correct(Change &change) const {
 }
 
 void MovedInterrupts::give_back(System &system, const EventLog &log,
-                                const std::function<bool(const std::string &)> &is_there, Seconds pause) {
+                                const std::function<bool(const std::string &)> &is_there,
+                                const std::string &why, Seconds pause) {
     const std::set<std::int32_t> left = fixed(system.now());
     std::erase_if(lines_, [&](const auto &each) {
         const auto &[number, line] = each;
@@ -34,15 +35,14 @@ void MovedInterrupts::give_back(System &system, const EventLog &log,
             return false;
         Change back;
         back.interrupts.push_back({number, line.at, {}});
-        const std::string why = system.apply(back);
-        if (!why.empty()) {
-            log.add(Event::failed, line.group, why);
+        const std::string failed = system.apply(back);
+        if (!failed.empty()) {
+            log.add(Event::failed, line.group, failed);
             fixed_[number] = system.now() + pause;
             return false;
         }
         log.add(Event::restored, line.group,
-                "interrupt " + std::to_string(number) +
-                    " is given back: the ranks are gone that it was moved for");
+                "interrupt " + std::to_string(number) + " is given back: " + why);
         return true;
     });
 }

@@ -27,9 +27,11 @@ class MovedInterrupts {
     void correct(Change &change) const;
 
     /// @brief Put back those whose group is gone.
+    /// @param[in] why   they are put back
     /// @param[in] pause until one that could not be put back is tried again
     void give_back(System &system, const EventLog &log,
-                   const std::function<bool(const std::string &)> &is_there, Seconds pause);
+                   const std::function<bool(const std::string &)> &is_there, const std::string &why,
+                   Seconds pause);
 
   private:
     struct Line {

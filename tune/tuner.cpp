@@ -65,7 +65,7 @@ struct Tuner::State {
     Seconds next_full = 0, next_light = 0, filled_at = 0;
     double budget = 0, slowed = 1;
     int quiet = 0;
-    std::string stood_back;
+    std::string stood_back, no_journal;
 
     void refill(Seconds now) {
         budget = std::min(budget + policy.moves_per_s * (now - filled_at), policy.most_moves);
@@ -206,11 +206,23 @@ struct Tuner::State {
         return !who.empty();
     }
 
+    /// What nobody could give back after a kill goes back now.
+    void heed_journal(const Sample &sample) {
+        no_journal = sample.no_journal;
+        for (auto &[name, group] : groups)
+            if (!no_journal.empty() && group.is_moved() && group.gives_back.empty()) {
+                log.add(Event::failed, name, no_journal + ": what was changed is given back");
+                group.gives_back = no_journal;
+            }
+    }
+
     /// Interrupts go back to where they were once the ranks are gone that they were moved for.
     void give_interrupts_back() {
         if (left_of.empty()) // else the change before is still to be undone
             interrupts.give_back(
-                system, log, [this](const std::string &name) { return groups.contains(name); },
+                system, log,
+                [this](const std::string &name) { return no_journal.empty() && groups.contains(name); },
+                no_journal.empty() ? "the ranks are gone that it was moved for" : no_journal,
                 policy.longest_pause);
     }
 
@@ -238,9 +250,10 @@ struct Tuner::State {
         const bool is_back = has_taken_back(); // beside another mover, too; and before masks are looked at
         const Sample sample = system.sample(false);
         meet(sample);
+        heed_journal(sample);
         if (!moves_pages)
             give_interrupts_back();
-        const bool may_act = !stands_back(sample) && is_back && !moves_pages;
+        const bool may_act = !stands_back(sample) && is_back && !moves_pages && no_journal.empty();
         const auto usable = [&](const TaskId &process) { return system.usable(process); };
         bool worth_it = false;
         for (auto &[name, group] : groups) {
@@ -329,8 +342,8 @@ struct Tuner::State {
     void recognise(const std::string &name, Group &group, const Sample &own, Seconds now) {
         const Behaviour behaviour =
             behaviour_between(*group.watched, own, name, group.capability, group.silent);
-        if (now < group.quiet_until || budget < 1 || !stood_back.empty() || !left_of.empty() ||
-            !group.gives_back.empty() || behaviour.computation.empty())
+        if (now < group.quiet_until || budget < 1 || !stood_back.empty() || !no_journal.empty() ||
+            !left_of.empty() || !group.gives_back.empty() || behaviour.computation.empty())
             return;
         const Known *const known = group.recognised(behaviour);
         if (!known)

@@ -177,6 +177,7 @@ struct Sample {
     std::vector<std::string>
         movers; ///< others that move processes or interrupts of all jobs: "irqbalance", "AutoNUMA", ...
     bool movers_hidden = false; ///< there may be more: other users' processes cannot be seen
+    std::string no_journal;     ///< why nothing may stay changed, and be changed; empty: it may
 };
 
 /// @brief Put all threads of a rank on other processing units.

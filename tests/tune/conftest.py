@@ -8,6 +8,7 @@ import misplaced as running
 import pytest
 import simulated_nodes
 import tune_driver
+from waiting import until
 
 
 @pytest.fixture(scope="session")
@@ -95,3 +96,22 @@ def driving(tmp_path, driver_program):
     yield begin
     for driver in drivers:
         driver.__exit__()
+
+
+@pytest.fixture
+def slow_disk(tmp_path):
+    """Function (driver, line, meanwhile) -> its answer; `meanwhile` runs while the journal gets on the disk."""
+
+    def during(driver, line: str, meanwhile) -> str:
+        gate = tmp_path / "gate"
+        os.mkfifo(gate)
+        journal = driver.state / "journal"
+        before = journal.stat().st_size
+        driver.ask(f"disk {gate}")
+        driver.tell(line)
+        assert until(lambda: journal.stat().st_size > before)
+        meanwhile()
+        with open(gate, "w"):
+            return driver.answer()
+
+    return during

@@ -123,7 +123,7 @@ void show(const Sample &sample) {
               << ", \"movers\": "
               << list(sample.movers,
                       [](std::ostream &out, const std::string &mover) { out << '"' << mover << '"'; })
-              << '}' << std::endl;
+              << ", \"no_journal\": \"" << sample.no_journal << "\"}" << std::endl;
 }
 
 Change change_of(std::istream &words, LinuxSystem &system) {

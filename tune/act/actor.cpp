@@ -50,7 +50,9 @@ std::string Actor::apply_interrupts(const std::vector<Change::Interrupt> &interr
     if (auto why = guard_.claim_interrupts(); !why.empty()) {
         return "an interrupt " + why;
     }
-    if (!journal_.add({}, entries)) {
+    // What is as before the first change needs no other record.
+    const auto is_back = [](const auto &entry) { return entry.after == entry.original; };
+    if (!journal_.add({}, entries) && !std::ranges::all_of(entries, is_back)) {
         return "the journal cannot be written";
     }
     std::vector<InterruptEntry> done;
@@ -281,8 +283,9 @@ void Actor::forget() {
     guard_.release([](const TaskId &) { return true; });
 }
 
-void Actor::look(const std::vector<RankSample> &ranks) {
+std::string Actor::look(const std::vector<RankSample> &ranks) {
     forget_ended(ranks);
+    const bool is_kept = content_.empty() || journal_.keep(content_);
     std::vector<ThreadEntry> changed;
     const auto unsettled = unsettled_;
     settle(ranks, changed);
@@ -301,6 +304,8 @@ void Actor::look(const std::vector<RankSample> &ranks) {
         }
     }
     try_again(); // behind what the ranks were seen with
+    return is_kept ? std::string()
+                   : "the journal is gone, and cannot be made again in `" + journal_.state() + "`";
 }
 
 void Actor::forget_ended(const std::vector<RankSample> &ranks) {

@@ -56,7 +56,8 @@ class Actor {
 
     /// @brief Forget processes that have ended, and take what others have made of masks since.
     /// @param[in] ranks a full sample. One that is not in it may live all the same: that is looked at here
-    void look(const std::vector<RankSample> &ranks);
+    /// @return why nothing may stay changed: what it was could not be given back after a kill. Empty: it may
+    std::string look(const std::vector<RankSample> &ranks);
 
   private:
     std::string apply_interrupts(const std::vector<Change::Interrupt> &interrupts);

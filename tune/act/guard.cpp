@@ -87,8 +87,13 @@ Descriptor descriptor_in(Message &message) {
     return Descriptor(file);
 }
 
-/// @brief Take what the tuner claims and gives back, until it ends.
-void follow(int socket, std::map<TaskId, Descriptor> &claims) {
+} // namespace
+
+Guard::Guard(StateDirectory &directory, std::string proc, std::string sys)
+    : directory_(directory), proc_(std::move(proc)), sys_(std::move(sys)) {}
+
+/// Take what the tuner claims and gives back, until it ends.
+void Guard::follow(int socket) {
     for (;;) {
         TaskId name;
         Message message(name);
@@ -99,32 +104,43 @@ void follow(int socket, std::map<TaskId, Descriptor> &claims) {
         if (count <= 0) {
             return;
         }
-        if (auto file = descriptor_in(message)) {
-            claims[name] = std::move(file);
+        auto file = descriptor_in(message);
+        if (!file) {
+            claims_.erase(name);
+        } else if (name == journal_name) {
+            journal_ = std::move(file);
+        } else if (name == lock_name) {
+            directory_.take(std::move(file));
         } else {
-            claims.erase(name);
+            claims_[name] = std::move(file);
         }
     }
 }
 
-} // namespace
-
-Guard::Guard(std::string state, std::string proc, std::string sys, int lock)
-    : state_(std::move(state)), proc_(std::move(proc)), sys_(std::move(sys)), lock_(lock) {}
+void Guard::give_back() const {
+    if (directory_.is_there()) {
+        restore_from(directory_.path(), proc_, sys_, journal_.number());
+    } else { // what is there now is not its tuner's
+        restore_held(journal_.number(), proc_, sys_);
+    }
+}
 
 void Guard::guard(int socket) {
     be_apart();
     come_first();
-    std::set<int> kept{socket, lock_};
+    std::set<int> kept{socket, directory_.lock().number()};
+    if (journal_) {
+        kept.insert(journal_.number());
+    }
     for (const auto &[name, file] : claims_) {
         kept.insert(file.number());
     }
     close_but(kept);
     const char byte = 1;
     if (write(socket, &byte, 1) == 1) {
-        follow(socket, claims_);
+        follow(socket);
     }
-    restore_from(state_, proc_, sys_);
+    give_back();
     _exit(0);
 }
 
@@ -185,6 +201,12 @@ std::string Guard::claim(const TaskId &process) {
 
 std::string Guard::claim_interrupts() {
     return claim({}, proc_ + "/irq");
+}
+
+void Guard::keep_journal(const Descriptor &journal) {
+    journal_ = Descriptor(fcntl(journal.number(), F_DUPFD_CLOEXEC, 0));
+    // A guard that is not there yet, or not any more, has a successor, which has all that this has.
+    tell(journal_name, &journal_);
 }
 
 void Guard::release(const std::function<bool(const TaskId &)> &which) {

@@ -201,7 +201,7 @@ Descriptor make_file(const std::string &path, const JournalContent &content, std
     for (const auto &[number, entry] : content.interrupts) {
         records += record_of(entry);
     }
-    constexpr int how = O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC | O_NOFOLLOW;
+    constexpr int how = O_RDWR | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC | O_NOFOLLOW;
     Descriptor file(open(path.c_str(), how, 0600));
     if (file && (!write_whole(file.number(), records) || fdatasync(file.number()) != 0)) {
         const int problem = errno;
@@ -232,25 +232,41 @@ bool write_journal(const std::string &path, const JournalContent &content) {
     return static_cast<bool>(replace_file(path, content, bytes));
 }
 
-Journal::Journal(std::string state, const TaskId &owner, std::string boot)
-    : state_(std::move(state)), boot_(std::move(boot)), owner_(owner) {
+Journal::Journal(StateDirectory &directory, Guard &guard, const TaskId &owner, std::string boot)
+    : directory_(directory), guard_(guard), boot_(std::move(boot)), owner_(owner) {
     if (!begin()) {
-        throw Error("cannot write a journal in `" + state_ + "`: " + std::strerror(errno),
+        throw Error("cannot write a journal in `" + state() + "`: " + std::strerror(errno),
                     "without one nothing is changed");
     }
 }
 
 bool Journal::begin() {
+    if (!keep_directory()) {
+        return false;
+    }
     JournalContent nothing;
     nothing.owner = owner_;
     nothing.boot = boot_;
-    file_ = make_file(state_ + "/journal", nothing, bytes_);
+    file_ = make_file(path(), nothing, bytes_);
+    if (file_) {
+        guard_.keep_journal(file_);
+    }
     return static_cast<bool>(file_);
 }
 
 bool Journal::is_there() const {
-    struct stat status{};
-    return file_ && fstat(file_.number(), &status) == 0 && status.st_nlink > 0;
+    return file_ && is_still_at(file_.number(), path());
+}
+
+bool Journal::keep_directory() {
+    if (directory_.is_there()) {
+        return true;
+    }
+    const bool is_made = directory_.make_again();
+    if (is_made) {
+        guard_.keep_lock();
+    }
+    return is_made;
 }
 
 bool Journal::add(const std::vector<ThreadEntry> &threads, const std::vector<InterruptEntry> &interrupts) {
@@ -273,23 +289,41 @@ bool Journal::add(const std::vector<ThreadEntry> &threads, const std::vector<Int
     return false;
 }
 
-void Journal::renew(const JournalContent &content) {
-    if (!file_ || (bytes_ < renew_above && !broken_ && is_there())) {
-        return;
+bool Journal::replace(JournalContent content) {
+    struct stat status{};
+    if (!is_there() && lstat(path().c_str(), &status) == 0) {
+        return false; // of a tuner that was killed, and had the directory meanwhile
     }
-    JournalContent whole = content;
-    whole.owner = owner_;
-    whole.boot = boot_;
+    content.owner = owner_;
+    content.boot = boot_;
     std::size_t bytes = 0;
-    if (auto file = replace_file(state_ + "/journal", whole, bytes)) {
-        file_ = std::move(file);
-        bytes_ = bytes;
-        broken_ = false;
+    auto file = replace_file(path(), content, bytes);
+    if (!file) {
+        return false;
+    }
+    guard_.keep_journal(file);
+    file_ = std::move(file);
+    bytes_ = bytes;
+    broken_ = false;
+    return true;
+}
+
+bool Journal::keep(const JournalContent &content) {
+    return keep_directory() && (is_there() || replace(content));
+}
+
+void Journal::renew(const JournalContent &content) {
+    if (file_ && keep(content) && (bytes_ >= renew_above || broken_)) {
+        replace(content);
     }
 }
 
 void Journal::remove() {
-    unlink((state_ + "/journal").c_str());
+    // Whoever has it open, as the guard, finds nothing in it: first, as it may be killed behind it.
+    static_cast<void>(file_ && ftruncate(file_.number(), 0) == 0);
+    if (is_there()) {
+        unlink(path().c_str());
+    }
     file_.reset();
     bytes_ = 0;
     broken_ = false;

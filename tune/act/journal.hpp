@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "act/guard.hpp"
+#include "act/state_lock.hpp"
 #include "proc/descriptor.hpp"
 #include "types.hpp"
 
@@ -51,28 +53,37 @@ bool write_journal(const std::string &path, const JournalContent &content);
 class Journal {
   public:
     /// @brief Begin an empty one.
+    /// @param[in] guard that holds it; must outlive this, as the directory
     /// @throws Error where it cannot be made, or there is one
-    Journal(std::string state, const TaskId &owner, std::string boot);
+    Journal(StateDirectory &directory, Guard &guard, const TaskId &owner, std::string boot);
 
     /// @brief Write records, and wait until they are on the disk.
     /// @return false if they are not: what they say must not be done
     bool add(const std::vector<ThreadEntry> &threads, const std::vector<InterruptEntry> &interrupts);
 
-    /// @brief Leave out what has ended, once it takes too much room, and write it again where somebody has
-    /// removed the file.
+    /// @brief Write it again where somebody has removed it, or its directory.
     /// @param[in] content what is still to be restored
+    /// @return false if there is none, and none can be
+    bool keep(const JournalContent &content);
+
+    /// @brief The same, and leave out what has ended, once it takes too much room.
     void renew(const JournalContent &content);
 
     /// @brief All is restored: there is no journal any more, until something is added.
     void remove();
 
-    const std::string &state() const { return state_; }
+    const std::string &state() const { return directory_.path(); }
 
   private:
+    std::string path() const { return state() + "/journal"; }
     bool begin();
     bool is_there() const;
+    bool keep_directory();
+    bool replace(JournalContent content);
 
-    std::string state_, boot_;
+    StateDirectory &directory_;
+    Guard &guard_;
+    std::string boot_;
     TaskId owner_;
     Descriptor file_;
     std::size_t bytes_ = 0;

@@ -270,15 +270,11 @@ void add_behind(std::map<Key, Entry> &left, const Key &key, Entry entry) {
 }
 
 /// @brief Add what a journal of this boot says to what was left before it.
-/// @return false if there is one that cannot be read
-bool take_journal(const std::string &path, const std::string &boot, JournalContent &content) {
-    const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+/// @return false if it cannot be read
+bool take_journal(int file, const std::string &boot, JournalContent &content) {
     struct stat status{};
     Text text;
-    if (!file) {
-        return errno == ENOENT;
-    }
-    if (fstat(file.number(), &status) != 0 || (status.st_size > 0 && !text.read(file.number()))) {
+    if (fstat(file, &status) != 0 || (status.st_size > 0 && !text.read(file))) {
         return false;
     }
     auto found = parse_journal(text.view());
@@ -298,16 +294,31 @@ bool take_journal(const std::string &path, const std::string &boot, JournalConte
     return true;
 }
 
+/// @param[in] held what is read where there is no such file; -1: there is none
+bool take_journal(const std::string &path, int held, const std::string &boot, JournalContent &content) {
+    const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+    if (!file && (errno != ENOENT || held < 0)) {
+        return errno == ENOENT;
+    }
+    return take_journal(file ? file.number() : held, boot, content);
+}
+
 } // namespace
 
-Restored restore_from(const std::string &state, const std::string &proc, const std::string &sys) {
+Restored restore_held(int held, const std::string &proc, const std::string &sys) {
+    JournalContent content;
+    take_journal(held, boot_id(proc), content);
+    return restore(content, proc, sys, for_good_us);
+}
+
+Restored restore_from(const std::string &state, const std::string &proc, const std::string &sys, int held) {
     const auto path = state + "/journal", kept = path + ".left", damaged = path + ".damaged";
     const auto boot = boot_id(proc);
     JournalContent content;
     bool were_read = true;
     std::vector<std::string> unreadable;
     for (const auto &each : {kept, path}) {
-        were_read = take_journal(each, boot, content) && were_read;
+        were_read = take_journal(each, each == path ? held : -1, boot, content) && were_read;
         if (content.damaged) {
             unreadable.push_back(each);
         }

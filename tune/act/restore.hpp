@@ -40,7 +40,12 @@ Restored restore(const JournalContent &content, const std::string &proc, const s
 /// @brief Restore from STATE/journal, if there is one of this boot, and remove it. What could not be given
 /// back is kept as STATE/journal.left, which the next call begins with, and a journal that cannot be read to
 /// its end as STATE/journal.damaged.
-Restored restore_from(const std::string &state, const std::string &proc, const std::string &sys);
+/// @param[in] held an open file that is read where there is no STATE/journal; -1: there is none
+Restored restore_from(const std::string &state, const std::string &proc, const std::string &sys,
+                      int held = -1);
+
+/// @brief Restore from a journal whose directory is gone.
+Restored restore_held(int held, const std::string &proc, const std::string &sys);
 
 /// @brief What an interrupt's affinity is.
 /// @return none if there is no such interrupt

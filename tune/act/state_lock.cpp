@@ -5,6 +5,7 @@
 #include <csignal>
 #include <cstring>
 #include <fcntl.h>
+#include <filesystem>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -50,25 +51,42 @@ std::int32_t holder_of(int file) {
     return number && *number <= INT32_MAX ? static_cast<std::int32_t>(*number) : 0;
 }
 
-bool is_there_still(int file, const std::string &path) {
+Descriptor open_lock(const std::string &path) {
+    return Descriptor(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+}
+
+bool is_ours_or_roots(const struct stat &status) {
+    return status.st_uid == geteuid() || status.st_uid == 0;
+}
+
+/// Whether others can neither put another directory in the place of one that is made in it, nor lead
+/// elsewhere.
+bool is_safe_parent(const std::string &parent) {
+    struct stat named{}, found{};
+    return lstat(parent.c_str(), &named) == 0 && stat(parent.c_str(), &found) == 0 &&
+           is_ours_or_roots(named) && is_ours_or_roots(found) && S_ISDIR(found.st_mode) &&
+           ((found.st_mode & (S_IWGRP | S_IWOTH)) == 0 || (found.st_mode & S_ISVTX) != 0);
+}
+
+} // namespace
+
+bool is_still_at(int file, const std::string &path) {
     struct stat opened{}, found{};
     return fstat(file, &opened) == 0 && lstat(path.c_str(), &found) == 0 && opened.st_dev == found.st_dev &&
            opened.st_ino == found.st_ino;
 }
-
-} // namespace
 
 Descriptor lock_state(const std::string &state) {
     const auto path = state + "/lock";
     Descriptor file;
     for (int i = 0;; ++i) {
         make_directory(state);
-        file = Descriptor(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+        file = open_lock(path);
         if (!file && errno != ENOENT) {
             throw Error("cannot open `" + path + "`: " + std::strerror(errno));
         }
         if (file && flock(file.number(), LOCK_EX | LOCK_NB) == 0) {
-            if (is_there_still(file.number(), path)) {
+            if (is_still_at(file.number(), path)) {
                 write_holder(file.number());
                 return file;
             }
@@ -83,6 +101,28 @@ Descriptor lock_state(const std::string &state) {
         }
         usleep(wait_us);
     }
+}
+
+bool StateDirectory::make_again() {
+    // Its user's directory of tuners has gone with it: that of all users is not made.
+    const auto parent = std::filesystem::path(path_).parent_path().string();
+    mkdir(parent.c_str(), 0700);
+    if (!is_safe_parent(parent)) {
+        return false;
+    }
+    try {
+        make_directory(path_);
+    } catch (const Error &) {
+        return false;
+    }
+    auto lock = open_lock(path_ + "/lock");
+    if (!lock || flock(lock.number(), LOCK_EX | LOCK_NB) != 0 ||
+        !is_still_at(lock.number(), path_ + "/lock")) {
+        return false;
+    }
+    write_holder(lock.number());
+    lock_ = std::move(lock);
+    return true;
 }
 
 } // namespace rankwise::tune

@@ -316,25 +316,6 @@ def test_a_full_disk_stops_a_change_before_it_begins(start, driving, tmp_path):
         subprocess.run(["umount", "-l", state], check=True)
 
 
-@pytest.fixture
-def slow_disk(tmp_path):
-    """Function (driver, line, meanwhile) -> its answer; `meanwhile` runs while the journal gets on the disk."""
-
-    def during(driver, line: str, meanwhile) -> str:
-        gate = tmp_path / "gate"
-        os.mkfifo(gate)
-        journal = driver.state / "journal"
-        before = journal.stat().st_size
-        driver.ask(f"disk {gate}")
-        driver.tell(line)
-        wait_for(lambda: journal.stat().st_size > before)
-        meanwhile()
-        with open(gate, "w"):
-            return driver.answer()
-
-    return during
-
-
 def test_a_mask_that_is_changed_while_the_journal_is_written_stays(start, driving, slow_disk):
     # GIVEN a change of two ranks
     a, b = start(2, pus={0}), start(2, pus={1})

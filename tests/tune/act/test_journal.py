@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -257,6 +258,183 @@ def test_a_journal_that_somebody_removed_is_written_again(swapped):
     driver.kill()
     # THEN what it has done before is known as well
     wait_for(lambda: only({0}, a) and only({1}, b))
+
+
+def test_the_guard_restores_where_the_journals_directory_is_gone(swapped):
+    # GIVEN ranks that were moved, and a user whose last session ends: what is in /run/user or /dev/shm is removed
+    a, b, driver = swapped
+    guard = guard_of(driver)
+    shutil.rmtree(driver.state)
+    # WHEN the tuner is killed before it looks again
+    driver.kill()
+    # THEN the ranks get their masks
+    wait_for(lambda: only({0}, a) and only({1}, b))
+    # AND nothing is left behind
+    wait_for(lambda: not Path(f"/proc/{guard}").exists())
+    assert not driver.state.exists()
+
+
+def test_the_successor_of_a_guard_restores_where_the_directory_is_gone(swapped):
+    a, b, driver = swapped
+    guard = guard_of(driver)
+    os.kill(guard, signal.SIGKILL)
+    wait_for(lambda: driver.ask("guard") == "1" and guard_of(driver) != guard)
+    shutil.rmtree(driver.state)
+    driver.kill()
+    wait_for(lambda: only({0}, a) and only({1}, b))
+
+
+def test_a_journal_that_is_gone_with_its_directory_is_written_again(swapped, driving, driver_program):
+    # GIVEN ranks that were moved, and a journal that is removed with its directory, and the directory above it
+    a, b, driver = swapped
+    before = read(driver_program, [driver.state / "journal"])
+    shutil.rmtree(driver.state.parent)
+    # WHEN the tuner has looked again
+    assert driver.sample()["no_journal"] == ""
+    # THEN directory and journal are there, for nobody else
+    assert read(driver_program, [driver.state / "journal"]) == before
+    assert [path.stat().st_mode & 0o777 for path in (driver.state.parent, driver.state)] == [0o700, 0o700]
+    # AND no other tuner starts there
+    assert f"process `{driver.process.pid}` tunes" in driving(state=driver.state).first
+    # WHEN tuner and guard are killed THEN the next start gives the masks back
+    kill_both(driver)
+    assert only({1}, a)
+    driving(state=driver.state)
+    assert only({0}, a)
+    assert only({1}, b)
+
+
+def test_the_guard_has_the_lock_that_was_made_again(swapped, driving):
+    # GIVEN a directory that was made again, and a guard that does not come when its tuner is killed
+    a, b, driver = swapped
+    shutil.rmtree(driver.state)
+    driver.sample()
+    guard = guard_of(driver)
+    os.kill(guard, signal.SIGSTOP)
+    driver.kill()
+    with ThreadPoolExecutor() as pool:
+        # WHEN another tuner starts
+        following = pool.submit(driving, state=driver.state)
+        time.sleep(0.2)
+        # THEN it waits until the guard has restored
+        assert not following.done()
+        assert only({1}, a)
+        os.kill(guard, signal.SIGCONT)
+        assert following.result().first == "ready"
+    assert only({0}, a)
+    assert only({1}, b)
+
+
+def test_nothing_is_changed_while_no_journal_can_be_made(start, driving, tmp_path):
+    # GIVEN a tuner that has moved two of its ranks, and a directory that it cannot make again
+    a, b, c = start(2, pus={0}), start(2, pus={1}), start(2, pus={0})
+    (tmp_path / "user").mkdir()
+    driver = driving(a, b, c, state=tmp_path / "user" / "state")
+    assert driver.move((a.pid, "0", "1"), (b.pid, "1", "0")) == ""
+    shutil.rmtree(tmp_path / "user")
+    (tmp_path / "user").touch()
+    # WHEN it is to move another one THEN it does not
+    driver.sample()
+    assert driver.move((c.pid, "0", "1"), (b.pid, "0", "1")) == "the journal cannot be written"
+    assert only({0}, c)
+    # AND says that nothing may stay changed, until it can
+    assert "the journal is gone" in driver.sample()["no_journal"]
+    assert driver.ask(f"back {a.pid} {b.pid}") == ""
+    assert only({0}, a)
+    assert only({1}, b)
+    (tmp_path / "user").unlink()
+    assert driver.sample()["no_journal"] == ""
+    # AND where it has no content, it is made before a change
+    driver.ask("restore")
+    shutil.rmtree(tmp_path / "user")
+    assert driver.move((a.pid, "0", "1"), (b.pid, "1", "0")) == ""
+    kill_both(driver)
+    driving(state=driver.state)
+    assert only({0}, a)
+    assert only({1}, b)
+
+
+def test_a_change_is_in_the_journal_that_was_made_again_before_it_is_made(swapped, slow_disk, driver_program):
+    # GIVEN a journal that was made again
+    a, b, driver = swapped
+    shutil.rmtree(driver.state)
+    driver.sample()
+    found = []
+
+    def look():
+        found.extend(read(driver_program, [driver.state / "journal"])[0])
+        assert only({1}, a)
+        assert only({0}, b)
+
+    # WHEN ranks are moved THEN it has what they will have while they have what they had
+    assert slow_disk(driver, f"move {a.pid} 1 0 {b.pid} 0 1", look) == ""
+    assert {thread: after for thread, _, _, after in found} == dict.fromkeys(
+        masks(a.pid), "0"
+    ) | dict.fromkeys(masks(b.pid), "1")
+    assert only({0}, a)
+
+
+def test_another_tuner_that_has_the_directory_keeps_it(swapped, start, driving):
+    # GIVEN a tuner whose directory was removed, and another one that has made it for itself
+    a, b, driver = swapped
+    shutil.rmtree(driver.state)
+    c, d = start(2, pus={0}), start(2, pus={1})
+    other = driving(c, d, state=driver.state)
+    assert other.move((c.pid, "0", "1"), (d.pid, "1", "0")) == ""
+    content = (driver.state / "journal").read_bytes()
+    # WHEN the first looks, and is killed
+    assert "the journal is gone" in driver.sample()["no_journal"]
+    guard = guard_of(driver)
+    driver.kill()
+    wait_for(lambda: not Path(f"/proc/{guard}").exists())
+    # THEN its ranks have their masks, and the other's journal and ranks are as they were
+    assert only({0}, a)
+    assert only({1}, b)
+    assert (driver.state / "journal").read_bytes() == content
+    assert only({1}, c)
+    other.kill()
+    wait_for(lambda: only({0}, c) and only({1}, d))
+
+
+def test_a_journal_of_somebody_else_is_not_written_over(swapped, start, driving):
+    # GIVEN another tuner in the directory that was the first one's, killed with its guard
+    _, _, driver = swapped
+    shutil.rmtree(driver.state)
+    c, d = start(2, pus={0}), start(2, pus={1})
+    other = driving(c, d, state=driver.state)
+    assert other.move((c.pid, "0", "1"), (d.pid, "1", "0")) == ""
+    kill_both(other)
+    content = (driver.state / "journal").read_bytes()
+    # WHEN the first looks THEN it leaves what the next start needs
+    assert "the journal is gone" in driver.sample()["no_journal"]
+    assert (driver.state / "journal").read_bytes() == content
+
+
+def test_a_tuner_that_ends_well_without_its_directory_leaves_nothing_to_restore(swapped):
+    # GIVEN a tuner that has given back what it moved, and whose directory is gone
+    a, _, driver = swapped
+    guard = guard_of(driver)
+    shutil.rmtree(driver.state)
+    driver.ask("restore")
+    assert only({0}, a)
+    # WHEN somebody sets the mask that the tuner had set, and the tuner is killed
+    for thread in masks(a.pid):
+        os.sched_setaffinity(thread, {1})
+    driver.kill()
+    wait_for(lambda: not Path(f"/proc/{guard}").exists())
+    # THEN the guard leaves it
+    assert only({1}, a)
+
+
+def test_a_directory_that_others_may_write_in_is_not_used_again(swapped):
+    # GIVEN a directory that was removed, and above it one in which others may put theirs
+    _, _, driver = swapped
+    shutil.rmtree(driver.state)
+    driver.state.parent.chmod(0o777)
+    # THEN none is made there
+    assert "the journal is gone" in driver.sample()["no_journal"]
+    driver.state.parent.chmod(0o1777)
+    assert driver.sample()["no_journal"] == ""
 
 
 def test_a_damaged_journal_is_kept_and_said(swapped, driving):

@@ -62,6 +62,8 @@ void SimulatedSystem::happen(const std::string &line) {
     else if (what == "stuck" || what == "loose") // all masks cannot be given back, or one, and can be again
         (name.empty() ? stuck_ : job(name).ranks.at(static_cast<std::size_t>(number())).is_stuck) =
             what == "stuck";
+    else if (what == "journal") // is gone, or back
+        no_journal_ = name == "gone" ? "the journal is gone" : "";
     else if (what == "mover")
         movers_.insert(name);
     else if (what == "nomover")

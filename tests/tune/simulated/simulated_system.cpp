@@ -407,6 +407,7 @@ Sample SimulatedSystem::sample(bool light) {
         seen_movers_ = movers_;
         movers_due_ = now_ + between_looks_for_movers;
     }
+    found.no_journal = no_journal_;
     found.movers.assign(seen_movers_.begin(), seen_movers_.end());
     if (counts_traffic_)
         for (const double bytes : memory_bytes_)
@@ -474,6 +475,9 @@ std::vector<std::uint64_t> SimulatedSystem::pages_by_numa(const TaskId &process)
 }
 
 std::string SimulatedSystem::apply(const Change &change) {
+    const auto goes_back = [](const Change::Interrupt &interrupt) { return interrupt.to.none(); };
+    if (!no_journal_.empty() && (!change.moves.empty() || !std::ranges::all_of(change.interrupts, goes_back)))
+        return "the journal cannot be written";
     std::map<Job *, std::array<int, most_pus>> before;
     for (const RankMove &move : change.moves) {
         const Found found = find(move.process);

@@ -218,3 +218,34 @@ def test_masks_that_are_changed_before_any_is_moved_are_taken_as_they_are(simula
     # THEN nobody is given way to
     assert said(outcome, "left alone") == []
     assert outcome.violations == []
+
+
+def test_what_nobody_could_give_back_after_a_kill_is_given_back(simulator):
+    # GIVEN two ranks that have changed places, and an interrupt that was moved
+    scenario = SWAPPED.replace("act 1", "act 1 irq 1") + "at 0 line 40 1 0.3\n"
+    # WHEN the journal is gone for some time
+    outcome = simulate(simulator, scenario + "at 40 journal gone\nat 80 journal back\nuntil 120\n")
+    # THEN that is said once
+    (failed,) = outcome.of("failed")
+    assert failed["why"] == "the journal is gone: what was changed is given back"
+    # THEN ranks and interrupt go back, and stay there until it is back
+    meanwhile = [event for event in outcome.events if 40 < event["at_s"] < 80]
+    assert [event["what"] for event in meanwhile] == ["failed", "restored", "applied", "undone"]
+    assert meanwhile[0]["at_s"] < 40 + 4 + 1
+    assert meanwhile[1]["why"] == "interrupt 40 is given back: the journal is gone"
+    assert sorted(meanwhile[2]["moves"]) == [["0", "3"], ["3", "0"]]
+    assert [event for event in outcome.of("kept") if event["at_s"] > 80]
+    assert said(outcome, "changed from outside") == []
+    assert outcome.violations == []
+
+
+def test_a_trial_whose_journal_goes_leaves_nothing_changed(simulator):
+    # GIVEN a change that is being measured
+    (applied, *_) = simulate(simulator, SWAPPED + "until 20\n").of("applied")
+    # WHEN the journal is gone meanwhile
+    gone = applied["at_s"] + 0.3
+    outcome = simulate(simulator, f"{SWAPPED}at {gone} journal gone\nuntil 60\n")
+    # THEN the ranks have their masks again, and nothing more is tried
+    assert outcome.jobs["a"]["masks"] == ["0", "1", "2", "3"]
+    assert [event for event in outcome.of("proposed", "applied") if event["at_s"] > gone + 10] == []
+    assert outcome.violations == []
