@@ -38,7 +38,18 @@ def test_two_runs_have_differences_and_no_noise(tmp_path):
     assert (call.before, call.after) == (pytest.approx(0.1), pytest.approx(0.3))
     # THEN nothing is called noise, nor more than noise
     assert {each.beyond_noise for each in found.differences} == {None}
-    assert "one run a side" in found.noise and found.gate is None
+    assert "one run of each side" in found.noise and found.gate is None
+
+
+def test_the_first_line_is_of_both_sides_as_that_of_the_page(tmp_path, capsys):
+    one, other = run(tmp_path / "a.rw"), run(tmp_path / "b.rw", time_ms=1200)
+    # WHEN two runs are compared
+    assert main(["report", str(one.path), str(other.path)]) == 0
+    first = capsys.readouterr().out.splitlines()[0]
+    # THEN the first line says what the runs were, and so does the title of the page
+    name = one.program_name
+    assert first == f"{name}: before 2 ranks, 1 node, 1 s; after 2 ranks, 1 node, 1.2 s; +20.0 %"
+    assert f"<h1>{first}</h1>" in (tmp_path / "a-b.report.html").read_text()
 
 
 def test_what_the_runs_were_made_with_comes_first(tmp_path):
@@ -128,7 +139,7 @@ def test_the_gate_goes_by_the_run_time(tmp_path, capsys, above, status):
     assert main(line) == status
     out = capsys.readouterr().out
     text = " ".join(out.split())
-    assert "20.0 % slower" in text and "one run a side, so it may be noise" in text
+    assert "20.0 % slower" in text and "one run of each side, so it may be noise" in text
     assert max(map(len, out.splitlines()[3:])) <= 80
 
 

@@ -334,7 +334,7 @@ def test_ranks_that_are_bound_or_move_seldom_do_not_migrate():
     (found,) = unbound_migrating.find(evidence)
     assert (
         found.ranks == [0]
-        and found.sentence == "rank 0 is not bound to a core and moved often: rank 0 1 k times"
+        and found.sentence == "rank 0 is not bound to a core and moved often: rank 0 most, 1 k times"
     )
 
 

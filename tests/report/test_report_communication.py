@@ -182,7 +182,7 @@ def test_messages_are_told_by_kind_and_communicator(tmp_path):
         assert size == world.get(pair, 0) + pairs("2 communicators of 2 ranks").get(pair, 0)
     # AND what is not known is said
     text = " ".join(report.matrix_parts.not_known)
-    assert "the communicator of 4 messages from point to point: that takes" in text
+    assert "the communicator of 4 point-to-point messages: that takes" in text
     assert "the time of messages: that takes" in text
     assert all(part.time_s is None for part in parts.values())
 
@@ -194,7 +194,13 @@ def test_without_a_trace_the_page_says_what_it_takes(record):
     page = render(report)
     for name in ("waiting", "phases", "sizes"):
         assert f'<h2 id="{name}">' in page
-    assert page.count("that takes <code>rankwise record --trace --exact-times</code>") >= 3
+    option = '<span class="option">{}</span>'
+    assert (
+        page.count(
+            f"that takes <code>rankwise record {option.format('--trace')} {option.format('--exact-times')}</code>"
+        )
+        >= 3
+    )
     # AND sizes are told by channel all the same: 15 messages of 1 KiB from each rank, 12 of them to other nodes
     sizes = report.sizes
     network = sizes.messages[sizes.channels.index("network")]

@@ -329,7 +329,7 @@ def test_call_sites_are_shown_the_longest_first(tmp_path):
     assert 'title="/nowhere/app"><code>app</code>' in page
     assert "<code>MPI_Send</code> <small>+0x40</small>" in page
     assert "<b>6 kB</b>" in page
-    assert "Bytes are not known of <code>MPI_Irecv</code>, as another call completes" in page
+    assert "Bytes of <code>MPI_Irecv</code> are not here: another call completes" in page
 
 
 def test_call_sites_recorded_before_their_bytes_were_counted_are_read(tmp_path):
@@ -338,7 +338,7 @@ def test_call_sites_recorded_before_their_bytes_were_counted_are_read(tmp_path):
     report = report_of(write_recording(tmp_path / "old.rw", [rank]))
     (site,) = report.call_sites
     assert (site.offset, site.count, site.bytes) == (0x40, 3, None)
-    assert "Bytes are not known of any place, as this recording was made before" in render_html(report)
+    assert "No place has bytes: this recording was made before" in render_html(report)
 
 
 def test_a_place_is_named_by_function_file_and_line():

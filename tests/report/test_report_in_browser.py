@@ -223,6 +223,7 @@ def test_any_ranks_node_of_many_is_found(report, tmp_path):
         page.locator("#map-picture input").fill("4000")
         page.keyboard.press("Enter")
         first = page.locator("#map-picture .node").first
+        first.locator(".core").first.wait_for()  # a node is drawn when the browser says that it was opened
         assert "node00062" in first.inner_text() and first.locator(".core.used").count() == 64
         assert first.locator(".core.interrupts").count() == 1
 

@@ -141,7 +141,7 @@ def test_placements_have_times_and_parts_that_make_them(report):
     # AND the time as it ran lies where it is known to, what is lost is the network's bytes
     assert ran.low_s <= ran.time_s <= ran.high_s
     name, lost_s, _ = largest_losses(ran)[0]
-    assert name.startswith("channel network") and lost_s == pytest.approx(0.4, rel=0.05)
+    assert name == "network bytes" and lost_s == pytest.approx(0.4, rel=0.05)
     # AND what does not fit says why
     assert misfit.time_s is None and misfit.why_not
     # AND the best is on the map

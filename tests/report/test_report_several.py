@@ -15,6 +15,7 @@ from rankwise.compare.scaling import Scaling, ScalingRow
 from rankwise.compare.words import without_cores
 from rankwise.findings.data import Efficiency
 from rankwise.recording import Recording
+from rankwise.report import efficiency_words
 from rankwise.report.build import build
 from rankwise.report.html.several import curves, render_comparison, render_scaling
 
@@ -110,6 +111,18 @@ def test_the_scaling_page_says_what_falls(runs):
     assert "<td>32</td><td>0.41</td><td>0.90</td><td>0.50</td><td>0.90</td><td>1.00</td>" in text
 
 
+def test_a_series_of_weak_scaling_is_not_said_to_be_faster(runs):
+    weak = msgspec.structs.replace(SERIES, kind="weak")
+    assert "weak scaling, 2.00 times the work in the same time, ideal 4</h1>" in render_scaling(weak, runs)
+
+
+def test_small_efficiencies_are_not_shown_as_none(runs):
+    rows = [msgspec.structs.replace(each, parallel=0.0043, transfer=0.0) for each in SERIES.rows]
+    page = render_scaling(msgspec.structs.replace(SERIES, rows=rows), runs)
+    assert "32 ranks: parallel 0.004" in page and "32 ranks: transfer 0.00" in page
+    assert efficiency_words.text(0.0951) == "0.10" and efficiency_words.text(None) == "-"
+
+
 def test_where_ranks_waited_for_a_core_a_series_says_that_it_is_not_the_programs(runs):
     assert without_cores(SERIES) is None
     rows = [
@@ -118,7 +131,7 @@ def test_where_ranks_waited_for_a_core_a_series_says_that_it_is_not_the_programs
     ]
     crowded = msgspec.structs.replace(SERIES, rows=rows)
     page = " ".join(render_scaling(crowded, runs).split())
-    assert "Waiting for a core takes 20 % with 16 ranks, 60 % with 32 ranks, of the ranks" in page
+    assert "Ranks waited for a core for 20 % of their time with 16 ranks, 60 % with 32 ranks: there" in page
     assert "<td>60.0 %</td>" in page and "<td>0.0 %</td>" in page
 
 

@@ -52,7 +52,7 @@ def test_counts_are_printed_with_what_to_do_next(line):
         "           4          1 MPI_Bcast of all ranks\n"
         "           8          1 MPI_Reduce of all ranks\n"
         "\n"
-        "  pattern from point to point: both ranks with each other\n"
+        "  pattern of point-to-point messages: both ranks with each other\n"
         "\n"
         "next: rankwise record -- mpiexec -n 2 $(rankwise workloads cg) --class S\n",
         "",

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 _WORTH_SAYING = 0.0005  # share of the makespan below which a loss is none
 _RANKS_SHOWN = 3  # busiest and idlest, each
 _NODES_SHOWN = 8
-_INTERFACES = ["nic_tx", "nic_rx"]  # both directions, free together
 
 
 def show(
@@ -257,7 +256,7 @@ def _losses(terminal: Terminal, losses: Sequence[Loss], makespan_s: float) -> No
     from rankwise.quantities import seconds_text
 
     rows = [
-        [loss_name(loss), seconds_text(loss.lost_s), _share(loss.lost_s, makespan_s)]
+        [_name(loss), seconds_text(loss.lost_s), _share(loss.lost_s, makespan_s)]
         for loss in losses
         if loss.lost_s > _WORTH_SAYING * makespan_s and not _is_one_part(loss, losses)
     ]
@@ -266,6 +265,12 @@ def _losses(terminal: Terminal, losses: Sequence[Loss], makespan_s: float) -> No
         terminal.result("nothing that is shared or sent costs time: the rest is computation")
         return
     terminal.table(["saved if it were free", "time", "share"], rows)
+
+
+def _name(loss: Loss) -> str:
+    from rankwise.explain.loss import loss_name
+
+    return loss_name(loss.kind, loss.name, loss.part)
 
 
 def _is_one_part(loss: Loss, losses: Sequence[Loss]) -> bool:
@@ -277,16 +282,6 @@ def _is_one_part(loss: Loss, losses: Sequence[Loss]) -> bool:
             each.name == loss.name and each.lost_s > 0.99 * loss.lost_s for each in losses if each is not loss
         )
     )
-
-
-def loss_name(loss: Loss) -> str:
-    """`network bytes`, `network interfaces (nic_tx, nic_rx)`, `all communication`."""
-    if loss.kind == "communication":
-        return "all communication"
-    if loss.kind == "channel":
-        return f"{loss.name} {loss.part}"
-    names = loss.name.split("+")
-    return f"network interfaces ({', '.join(names)})" if names == _INTERFACES else " + ".join(names)
 
 
 def _extremes(prediction: Prediction | PlainPrediction) -> list[int]:
@@ -436,4 +431,4 @@ def _largest_losses(outcome: Outcome) -> str:
         if loss.kind != "communication" and loss.lost_s > _WORTH_SAYING * whole
         and not (loss.kind == "channel" and loss.part == "all")
     ]  # fmt: skip
-    return ", ".join(f"{loss_name(loss)} {_share(loss.lost_s, whole)}" for loss in parts[:2]) or "nothing"
+    return ", ".join(f"{_name(loss)} {_share(loss.lost_s, whole)}" for loss in parts[:2]) or "nothing"

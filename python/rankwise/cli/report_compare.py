@@ -35,7 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--fail-above",
         type=_part,
         metavar="PERCENT",
-        help="exit status 1 if the new runs take this much longer, such as 5%%; with several runs a side, the "
+        help="exit status 1 if the new runs take this much longer, such as 5%%; with several runs of each side, the "
         "difference must also be more than noise",
     )
     group.add_argument(
@@ -123,7 +123,7 @@ def _comparison(
             text = render_comparison(report_page.printable_data(found), *sides)
             report_page.write(args, page, text, terminal)
 
-    report_page.show_and_write(lambda: _show(terminal, found, _lines(found)), write_page)
+    report_page.show_and_write(lambda: _show(terminal, found, _lines(found, before[0], after[0])), write_page)
     if not terminal.as_json:
         terminal.next(f"rankwise report {shlex.quote(found.after[0])}")
     return int(found.gate is not None and found.gate.failed)
@@ -163,17 +163,23 @@ def _scaling(args: argparse.Namespace, terminal: Terminal, opened: list[Recordin
             text = render_scaling(report_page.printable_data(found), runs)
             report_page.write(args, page, text, terminal)
 
-    report_page.show_and_write(lambda: _show(terminal, found, _scaling_lines(found)), write_page)
+    report_page.show_and_write(
+        lambda: _show(terminal, found, _scaling_lines(found, opened[-1].program_name)), write_page
+    )
     if not terminal.as_json:
         terminal.next(f"rankwise report {shlex.quote(found.rows[-1].recording)}")
     return 0
 
 
-def _lines(found: Comparison) -> list[str]:
+def _lines(found: Comparison, before: Recording, after: Recording) -> list[str]:
     from rankwise.compare import words
 
     time = found.run_time
-    lines = [f"before  {words.runs_text(found.before)}", f"after   {words.runs_text(found.after)}", ""]
+    sides = [
+        words.Side(each.program_name, each.world_size, len(each.context["hosts"])) for each in (before, after)
+    ]
+    lines = textwrap.wrap(words.headline(found, sides), 80, subsequent_indent="  ")
+    lines += [f"before  {words.runs_text(found.before)}", f"after   {words.runs_text(found.after)}", ""]
     lines += ["What was different", *_wrapped(f"{c.what}: {c.before} -> {c.after}" for c in found.changed)]
     lines += _wrapped(found.moved)
     if not found.changed and not found.moved:
@@ -192,13 +198,13 @@ def _lines(found: Comparison) -> list[str]:
     for each in shown[:_MOST_ROWS]:
         name = words.name_of(each)
         name = name if len(name) < 38 else f"{name[:34]}..."
-        before, after = words.value_text(each, each.before), words.value_text(each, each.after)
-        lines.append(f"  {name:<38}{before:>11}{after:>11}  {words.change_text(each)}")
+        values = [words.value_text(each, value) for value in (each.before, each.after)]
+        lines.append(f"  {name:<38}{values[0]:>11}{values[1]:>11}  {words.change_text(each)}")
     if len(shown) > _MOST_ROWS:
         lines.append(f"  and {len(shown) - _MOST_ROWS} more: the HTML report and `--json` have all")
     if found.no_efficiencies:
         lines += ["", *_wrapped([f"efficiencies: {found.no_efficiencies}"])]
-    for heading, findings in (("No longer told", found.gone), ("New", found.new)):
+    for heading, findings in (("No longer found", found.gone), ("New", found.new)):
         if findings:
             lines += ["", heading, *_wrapped(f"{each.name}: {each.sentence}" for each in findings)]
     return lines
@@ -212,14 +218,15 @@ def _wrapped(lines: object) -> list[str]:
     ]
 
 
-def _scaling_lines(found: Scaling) -> list[str]:
+def _scaling_lines(found: Scaling, name: str) -> list[str]:
     from rankwise.compare import words
 
     work = "the same work for all ranks together" if found.kind == "strong" else "the same work for each rank"
-    lines = [f"{found.kind} scaling: {work}"]
-    if found.assumed:
-        lines.append("  this was guessed from the runs; `--scaling` sets it")
+    lines = textwrap.wrap(words.scaling_headline(found, name), 80, subsequent_indent="  ")
+    guessed = "; this was guessed from the runs; `--scaling` sets it" if found.assumed else ""
+    lines += _wrapped([f"{found.kind}: {work}{guessed}"])
     from rankwise.quantities import seconds_text
+    from rankwise.report.efficiency_words import text
 
     if found.no_efficiencies:
         lines += _wrapped([f"efficiencies: {found.no_efficiencies}"])
@@ -232,8 +239,8 @@ def _scaling_lines(found: Scaling) -> list[str]:
     lines.append("  ranks      time  speed-up   global  parallel  balance  nication  tation")
     for row in found.rows:
         lines.append(
-            f"  {row.ranks:>5}{seconds_text(row.time_s):>10}{row.speed_up:>10.2f}{row.global_efficiency:>9.2f}"
-            f"{row.parallel:>10.2f}{row.load_balance:>9.2f}{row.communication:>10.2f}{row.computation_scaling:>8.2f}"
+            f"  {row.ranks:>5}{seconds_text(row.time_s):>10}{row.speed_up:>10.2f}{text(row.global_efficiency):>9}"
+            f"{text(row.parallel):>10}{row.load_balance:>9.2f}{text(row.communication):>10}{row.computation_scaling:>8.2f}"
         )
     if crowded := words.without_cores(found):
         lines += ["", *_wrapped([crowded])]

@@ -192,7 +192,7 @@ def _table(args: argparse.Namespace, grid: tuple[int, int, int], counted: Commun
         lines.append(f"  {each:>10} {times[0]:>10} {call} of {groups}")
     found, of_all = _pattern(counted)
     first, *others = found.lines()
-    which = "with collectives, by MPICH's algorithms" if of_all else "from point to point"
+    which = "with collectives, by MPICH's algorithms" if of_all else "of point-to-point messages"
     lines += [f"\n  pattern {which}: {first}", *(f"    {other}" for other in others)]
     options = [("class", args.problem_class)] if args.problem_class else []
     words = " ".join(f"--{name} {value}" for name, value in [*options, *args.own.items()])

@@ -174,11 +174,11 @@ def compare(
 
 def _noise(before: int, after: int, least: float) -> str:
     if before == after == 1:
-        return "one run a side: how much two runs of it differ among themselves is not known"
+        return "one run of each side: how much two such runs differ by chance is not known"
     if least > LEVEL:
         return (
-            f"{before} and {after} runs: too few to tell a difference from noise, which takes 4 a side, or 3 and 5, or "
-            "2 and 8, or 1 and 39; the intervals are as sure as so few runs allow"
+            f"{before} and {after} runs: too few to tell a difference from noise, which takes 4 of each side, or 3 and "
+            "5, or 2 and 8, or 1 and 39; the intervals are as sure as so few runs allow"
         )
     return (
         "more than noise: at most 1 of 20 divisions of these runs into two sides differs as much (Mann-Whitney, "
@@ -273,7 +273,7 @@ def _gate(before: Sequence[Recording], after: Sequence[Recording], above: float)
     if several and least_p(len(before), len(after)) / 2 > LEVEL:
         raise RankwiseError(
             f"{counted(len(before), 'run')} against {len(after)} are too few to tell a slower program from noise",
-            "record at least 3 runs a side, or compare one with one",
+            "record at least 3 runs of each side, or compare one with one",
         )
     for recording in (*before, *after):
         if not float(recording.ranks["time_s"].to_numpy().max(initial=0)) > 0:
@@ -286,7 +286,7 @@ def _gate(before: Sequence[Recording], after: Sequence[Recording], above: float)
     failed = slower > above and (not several or p <= LEVEL)
     how = f"{abs(slower) * 100:.1f} % {'slower' if slower > 0 else 'faster'}, {above * 100:g} % slower is allowed"
     if not several:
-        how += "; one run a side, so it may be noise"
+        how += "; one run of each side, so it may be noise"
     elif slower > above:
         how += f"; {'more than noise' if failed else 'not more than noise'} (p {p:.3f})"
     return Gate(above, slower, failed, f"{'failed' if failed else 'passed'}: {how}")

@@ -76,7 +76,7 @@ def _efficiencies(evidence: Evidence) -> Iterator[Number]:
 
 def _waiting(evidence: Evidence) -> Iterator[Number]:
     if evidence.core_waiting is not None:
-        yield Number("waiting", "waiting for a core, of the time", "share", evidence.core_waiting)
+        yield Number("waiting", "waiting for a core, share of time", "share", evidence.core_waiting)
     try:
         waits = evidence.waits
     except RankwiseError:

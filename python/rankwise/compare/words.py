@@ -3,6 +3,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import NamedTuple
+
 from rankwise.compare.comparison import Comparison, Difference
 from rankwise.compare.scaling import Scaling
 from rankwise.findings.evidence import LEAST_SHARE
@@ -13,9 +16,49 @@ _LEAST_TIME = 0.005
 _MANY_TIMES = 10
 
 
+class Side(NamedTuple):
+    """A run of one side: its program, on how many ranks and nodes, 0 where these are not known."""
+
+    name: str
+    ranks: int
+    nodes: int
+
+
 def name_of(each: Difference) -> str:
     """`load balance efficiency`, `MPI_Send, mean rank`."""
     return f"{each.what} efficiency" if each.of == "efficiency" else each.what
+
+
+def headline(found: Comparison, programs: Sequence[Side]) -> str:
+    """The first line: `ft: before 16 ranks, 4 nodes, 2.81 s; after 16 ranks, 4 nodes, 3.06 s; +9.1 %`.
+
+    Args:
+        found: What changed.
+        programs: A run before and one after.
+    """
+    time = found.run_time
+    name = " and ".join(dict.fromkeys(each.name for each in programs))
+    said = [
+        ", ".join(
+            [
+                f"{side} {counted(each.ranks, 'rank')}",
+                *([counted(each.nodes, "node")] if each.nodes else []),
+                value_text(time, value),
+            ]
+        )
+        for side, each, value in zip(("before", "after"), programs, (time.before, time.after), strict=True)
+    ]
+    return f"{name}: {'; '.join([*said, change_text(time)])}"
+
+
+def scaling_headline(found: Scaling, name: str) -> str:
+    """The first line of a series: `mg: 4 to 16 ranks, strong scaling, 3.70 times as fast, ideal 4`."""
+    first, last = found.rows[0], found.rows[-1]
+    said = "as fast" if found.kind == "strong" else "the work in the same time"
+    return (
+        f"{name}: {first.ranks} to {last.ranks} ranks, {found.kind} scaling, {last.speed_up:.2f} times {said}, "
+        f"ideal {last.ranks / first.ranks:.3g}"
+    )
 
 
 def value_text(each: Difference, value: float) -> str:
@@ -91,8 +134,14 @@ def without_cores(found: Scaling) -> str | None:
     ]
     if not rows:
         return None
-    shares = [f"{100 * (row.core_wait_share or 0):.0f} % with {counted(row.ranks, 'rank')}" for row in rows]
+    first, *others = [
+        (f"{100 * (row.core_wait_share or 0):.0f} %", counted(row.ranks, "rank")) for row in rows
+    ]
+    shares = [
+        f"{first[0]} of their time with {first[1]}",
+        *(f"{share} with {ranks}" for share, ranks in others),
+    ]
     return (
-        f"waiting for a core takes {', '.join(shares)}, of the ranks' time: there were more ranks than cores, or other "
+        f"ranks waited for a core for {', '.join(shares)}: there were more ranks than cores, or other "
         "programs ran there. So this is not how the program scales with a core for each rank"
     )

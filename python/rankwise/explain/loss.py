@@ -8,6 +8,7 @@ from typing import Literal
 
 LossKind = Literal["resource", "channel", "communication"]
 LossPart = Literal["latency", "bytes", "overhead", "all"]
+_INTERFACES = ["nic_tx", "nic_rx"]  # both directions, free together
 
 
 @dataclass(frozen=True)
@@ -28,3 +29,13 @@ class Loss:
     name: str
     part: LossPart
     lost_s: float
+
+
+def loss_name(kind: str, name: str, part: str) -> str:
+    """`network bytes`, `network interfaces (nic_tx, nic_rx)`, `all communication`: what a `Loss` is lost to."""
+    if kind == "communication":
+        return "all communication"
+    if kind == "channel":
+        return f"{name} {part}"
+    names = name.split("+")
+    return f"network interfaces ({', '.join(names)})" if names == _INTERFACES else " + ".join(names)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from rankwise.explain.loss import loss_name
 from rankwise.findings.data import Efficiency, TransferSplit
 from rankwise.quantities import seconds_text
 from rankwise.report.words import percent
@@ -38,8 +39,15 @@ class Factor:
     def text(self) -> str:
         """`0.93`, `0.10-0.27`, `-`."""
         if self.between is not None:
-            return "-".join(f"{each:.2f}" for each in self.between)
-        return "-" if self.value is None else f"{self.value:.2f}"
+            return "-".join(map(text, self.between))
+        return text(self.value)
+
+
+def text(value: float | None) -> str:
+    """`0.93`; `0.005` where two digits would say little more than 0; `-` where it is not known."""
+    if value is None:
+        return "-"
+    return f"{value:.3f}" if 0 < value < 0.01 else f"{value:.2f}"
 
 
 _KEYS = {
@@ -109,7 +117,7 @@ def sentences(found: Efficiency) -> list[str]:
         if found.between:
             line += ", in MPI or outside: only a trace tells how much they computed"
         elif found.ideal_s is not None:
-            line += ": transfer is lower by that, and not for the network alone"
+            line += "; transfer is lower because of that, and not only because of the network"
         lines.append(line)
     return lines
 
@@ -126,8 +134,7 @@ def split_sentences(split: TransferSplit) -> list[str]:
     """What transfer is lost to, the largest first."""
     of_s = split.makespan_s
     largest = [
-        f"{loss.kind} {loss.name}{'' if loss.part == 'all' else f' ({loss.part})'} {seconds_text(loss.lost_s)} "
-        f"({percent(loss.lost_s / of_s)})"
+        f"{loss_name(loss.kind, loss.name, loss.part)} {seconds_text(loss.lost_s)} ({percent(loss.lost_s / of_s)})"
         for loss in split.losses
         if loss.kind != "communication" and loss.lost_s >= _LEAST_LOSS * of_s
     ]

@@ -78,7 +78,7 @@ def _rates(recording: Recording, ranks: RankUse) -> list[str]:
         if high:
             most = max(high, key=lambda rank: high[rank] / (time_s.get(rank) or 1.0))
             found.append(
-                f"{ranks_text(sorted(high))} {what} often: rank {most} {count_text(high[most])} times"
+                f"{ranks_text(sorted(high))} {what} often: rank {most} most, {count_text(high[most])} times"
             )
     return found
 

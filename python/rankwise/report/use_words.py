@@ -39,8 +39,8 @@ RANK_USE = (
     "major\nfaults",
     "peak\nmemory",
     "memory by\nNUMA node",
-    "allowed",
-    "ran on",
+    "allowed\nPUs",
+    "ran on\nPUs",
     "changes of\nallowed",
 )
 
@@ -75,8 +75,8 @@ def set_by(change: MaskChange) -> str:
 
 
 def _numbered(what: str, numbers: str | None) -> str:
-    """`rank 0`, `ranks 0-3 8`: a number alone would read as how many; empty without numbers."""
-    return f"{what if numbers.isdecimal() else f'{what}s'} {numbers}" if numbers else ""
+    """`rank 0`, as a number alone would read as how many; `0-3 8`, which does not; empty without numbers."""
+    return f"{what} {numbers}" if numbers and numbers.isdecimal() else numbers or ""
 
 
 def _count(value: int | None) -> str:
@@ -177,7 +177,7 @@ CORE_USE = (
     "packets\ndropped",
     *_SOFTIRQS,
     *_LINES,
-    "bound\nthere",
+    "bound\nranks",
 )
 
 
@@ -236,8 +236,8 @@ INTERFACE_USE = (
     "packets\nin",
     "packets\nout",
     "lost",
-    "interrupts\non",
-    "used by",
+    "interrupts\non PUs",
+    "used by\nranks",
 )
 
 
@@ -248,7 +248,7 @@ def interface_use(each: InterfaceUse) -> tuple[str, ...]:
         *("-" if size is None else bytes_text(size) for size in sizes),
         *map(_count, counts),
         _numbered("PU", each.interrupt_pus) or "-",
-        "-" if each.ranks is None else _numbered("rank", each.ranks) or "no rank",
+        "-" if each.ranks is None else _numbered("rank", each.ranks) or "none",
     )
 
 

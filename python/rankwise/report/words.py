@@ -219,13 +219,13 @@ def not_split_texts(waiting: Waiting, ranks: int) -> list[str]:
 
 
 def without_bytes(report: ReportData) -> str:
-    """Of which call sites the bytes are not known, and why."""
+    """Which call sites have no bytes, and why."""
     sites = report.call_sites
     unknown = sorted({site.call for site in sites if site.bytes is None})
     if len(unknown) == len({site.call for site in sites}):
-        return "any place, as this recording was made before they were counted"
+        return "no place has bytes: this recording was made before they were counted"
     few = ", ".join(f"`{call}`" for call in unknown[:3]) + (", ..." if unknown[3:] else "")
-    return f"{few}, as another call completes or starts what these begin"
+    return f"bytes of {few} are not here: another call completes, or starts, what was begun"
 
 
 def place_text(site: CallSite, room: int | None = None) -> str:

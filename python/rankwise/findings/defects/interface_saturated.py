@@ -53,13 +53,14 @@ def find(evidence: Evidence) -> list[Finding]:
     if cost_s is not None and cost_s < limit_s:
         return []
     nodes = len(set(there.recorded.node.tolist()))
+    saved = f"{seconds_text(top.lost_s)} of {seconds_text(there.prediction.makespan_s)} would be saved if it were free"
     return [
         Finding(
             name=NAME,
-            sentence=f"up to {counted(most, 'rank')} of a node wait for its network interface ({top.name})",
+            sentence=f"up to {counted(most, 'rank')} of a node wait for its network interface"
+            + (f": {saved}" if cost_s is None else ""),
             evidence=[
-                f"{seconds_text(top.lost_s)} of {seconds_text(there.prediction.makespan_s)} would be saved if it "
-                "were free",
+                f"{saved} ({top.name.replace('+', ', ')})",
                 *_busiest(there.prediction, there.machine),
             ],
             ranks=[],

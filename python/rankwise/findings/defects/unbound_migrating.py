@@ -59,7 +59,7 @@ def find(evidence: Evidence) -> list[Finding]:
         Finding(
             name=NAME,
             sentence=f"{ranks_text(sorted(moved))} {'is' if len(moved) == 1 else 'are'} not bound to a core and "
-            f"moved often: rank {most} {count_text(moved[most])} times",
+            f"moved often: rank {most} most, {count_text(moved[most])} times",
             evidence=[],
             ranks=sorted(moved),
             cost_s=None,

@@ -152,7 +152,7 @@ def _by_communicator(
         alone -= len(matched)
     if alone > 0:
         why = WITH_TRACE if timed is None else "their two ends are not both in the trace"
-        unknown.append(f"the communicator of {counted(alone, 'message')} from point to point: {why}")
+        unknown.append(f"the communicator of {counted(alone, 'point-to-point message')}: {why}")
     direct = int(messages.filter(pl.col("algorithm") == "direct")["messages"].sum())
     if direct:
         unknown.append(

@@ -59,7 +59,7 @@ _SCRIPTS = ("page.js", "matrix.js", "map.js", "charts.js")
 def environment() -> jinja2.Environment:
     """Where templates are found, with what all of them use."""
     made = templates.environment(_file)
-    made.filters.update(spans=_spans, scopes=_scopes, in_script=_in_script)
+    made.filters.update(spans=_spans, options=_options, scopes=_scopes, in_script=_in_script)
     made.globals.update(
         words=words,
         use_words=use_words,
@@ -224,4 +224,15 @@ def _scopes(name: str) -> Markup:
 
 def _spans(text: str) -> Markup:
     """What stands between backticks as code."""
-    return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(text))))
+    return Markup(
+        re.sub(r"`([^`]+)`", lambda found: f"<code>{_with_options(found[1])}</code>", str(escape(text)))
+    )
+
+
+def _options(command: str) -> Markup:
+    """A command whose options are not broken behind their hyphens."""
+    return Markup(_with_options(str(escape(command))))
+
+
+def _with_options(escaped: str) -> str:
+    return re.sub(r"(?<!\S)-\S{1,24}(?!\S)", r'<span class="option">\g<0></span>', escaped)

@@ -168,14 +168,14 @@ function drawMatrix(holder, report) {
     const kinds = [["bytes", "bytes", bytesText], ["messages", "messages", countText], ...(timed ? [["time", "time_s", secondsText]] : [])]
     const view = ([what, which, how]) => {
         const [, column, text] = kinds[what], way = ways[how]
-        // Only messages from point to point have times.
+        // Only point-to-point messages have times.
         const part = column == "time_s" && which == 0 ? timed : shares[which]
         const rows = part.pairs.map(pair => way.row(source[pair])), columns = part.pairs.map(pair => way.row(destination[pair]))
         return {
             rows, columns, values: part[column] ?? part.pairs.map(() => 0), text, name: way.name, lines: way.lines,
             title: (from, to) => `${from} to ${to}: `,
             tip: at => [bytesText(part.bytes[at]), messages(part.messages[at]), ...(part.time_s?.[at] ? [secondsText(part.time_s[at])] : [])].join(", "),
-            note: column != "time_s" ? "" : part.time_s ? "Time of messages from point to point: from when both sides had begun until the receive ended."
+            note: column != "time_s" ? "" : part.time_s ? "Time of point-to-point messages: from when both sides had begun until the receive ended."
                 : `The time of ${part.name == "collective" ? "messages inside collectives" : "this part alone"} is not known.`,
         }
     }

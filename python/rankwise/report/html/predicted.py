@@ -6,6 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from rankwise.explain.loss import loss_name
 from rankwise.quantities import seconds_text
 from rankwise.report.data import ReportData
 from rankwise.report.html.look import BLUE, GREEN, GREY, ORANGE, PINK, SKY, YELLOW
@@ -114,7 +115,7 @@ def largest_losses(placement: PlacementPrediction) -> list[tuple[str, float, str
     of_s = placement.time_s or 0.0
     return [
         (
-            f"{loss.kind} {loss.name}" + ("" if loss.part == "all" else f", {loss.part}"),
+            loss_name(loss.kind, loss.name, loss.part),
             loss.lost_s,
             percent(loss.lost_s / of_s),
         )

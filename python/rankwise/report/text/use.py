@@ -160,13 +160,11 @@ def _worst(rows: Sequence[_Row], what: str, order: str) -> tuple[Sequence[_Row],
 
 
 def _short(cell: str) -> str:
-    """A long list of numbers, such as `ranks 0-3 8`, as how many there are."""
-    what, _, numbers = cell.rpartition("s ")
-    if len(cell) <= _LONG or not numbers.replace("-", " ").replace(" ", "").isdecimal():
+    """A long list of numbers as how many there are."""
+    if len(cell) <= _LONG or not cell.replace("-", " ").replace(" ", "").isdecimal():
         return cell
-    bounds = [part.partition("-") for part in numbers.split()]
-    count = sum(int(last or first) - int(first) + 1 for first, _, last in bounds)
-    return f"{count} {what}s" if what else f"{count} of them"
+    bounds = [part.partition("-") for part in cell.split()]
+    return f"{sum(int(last or first) - int(first) + 1 for first, _, last in bounds)} of them"
 
 
 def _over_time(use: Use) -> list[RenderableType]:

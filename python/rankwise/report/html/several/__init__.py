@@ -67,6 +67,13 @@ def render_comparison(found: Comparison, before: ReportData, after: ReportData) 
         {"compared": compared, "ranks": seats(before, after)} if compared else {},
         compared=compared,
         found=found,
+        headline=compare_words.headline(
+            found,
+            [
+                compare_words.Side(each.program.name, each.program.world_size, len(each.program.hosts))
+                for each in (before, after)
+            ],
+        ),
         sides=sides,
         diff=compare_words,
         factors=_factors(found, after.efficiency or before.efficiency),
@@ -97,6 +104,7 @@ def render_scaling(found: Scaling, runs: Sequence[ReportData]) -> str:
         _FIRST,
         {},
         found=found,
+        headline=compare_words.scaling_headline(found, runs[-1].program.name),
         last=runs[-1],
         sentences=_sentences(found),
         crowded=compare_words.without_cores(found),
@@ -207,7 +215,10 @@ def _sentences(found: Scaling) -> list[str]:
         return [*lines, f"efficiencies: {found.no_efficiencies}"]
     falls = sorted((each for each in _changes(first, last) if each[0] < _FALLS), key=lambda each: each[0])
     if falls:
-        falling = [f"{name} from {one:.2f} to {other:.2f}" for _, name, one, other in falls]
+        falling = [
+            f"{name} from {efficiency_words.text(one)} to {efficiency_words.text(other)}"
+            for _, name, one, other in falls
+        ]
         lines.append(f"what falls, most first: {', '.join(falling)}")
     else:
         lines.append("no efficiency falls by more than 2 %")

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rankwise.quantities import counted
+from rankwise.report import efficiency_words
 
 WIDTH, HEIGHT = 540, 280
 _LEFT, _RIGHT, _TOP, _BOTTOM = 44, 18, 14, 40
@@ -103,7 +104,11 @@ def efficiencies(ranks: Sequence[int], columns: Sequence[tuple[str, str, Sequenc
     curves = []
     for (name, colour, values), mark in zip(columns, _MARKS, strict=False):
         points = [
-            Point(_x(ranks, each), _y(value / most), f"{counted(each, 'rank')}: {name} {value:.2f}")
+            Point(
+                _x(ranks, each),
+                _y(value / most),
+                f"{counted(each, 'rank')}: {name} {efficiency_words.text(value)}",
+            )
             for each, value in zip(ranks, values, strict=True)
             if value is not None
         ]
