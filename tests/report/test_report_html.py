@@ -4,6 +4,7 @@
 import base64
 import html
 import json
+import re
 import zlib
 from html.parser import HTMLParser
 
@@ -88,6 +89,18 @@ def test_commands_in_sentences_are_code_and_have_no_backticks(report, record):
         page = Page(render(each))
         assert [text for text in page.texts if "`" in text] == []
         assert any(text.startswith("rankwise record") for text in page.texts)
+
+
+def test_options_of_commands_are_not_broken_behind_their_hyphens(report):
+    # GIVEN a command with options, a path with hyphens, and what is no option
+    program = msgspec.structs.replace(
+        report.program, command=["mpiexec", "-n", "2", "./my-app", "--tiles", "<b>"]
+    )
+    page = render(msgspec.structs.replace(report, program=program))
+    # THEN options are kept whole, and what users typed is text
+    options = re.findall(r'<span class="option">([^<]*)</span>', page[page.index('class="command"') :])
+    assert options[:2] == ["-n", "--tiles"]
+    assert "./my-app" in page and "<b>" not in page and ".option { white-space: nowrap; }" in page
 
 
 def test_the_page_carries_what_it_draws_with_four_digits(report):

@@ -146,6 +146,8 @@ def test_the_scaling_page_in_a_browser(runs, tmp_path, width):
     with opened(render_scaling(SERIES, runs), tmp_path, width, color_scheme="light") as shown:
         page = drawn(shown)
         assert page.evaluate("document.documentElement.scrollWidth") <= width
+        tables = page.locator(".curves + .scroll")
+        assert tables.evaluate_all("all => all.every(each => each.scrollWidth <= each.clientWidth)")
         # THEN the pointer and the keyboard say what a point is
         points = page.locator("[aria-label='speed-up over ranks'] .point")
         assert points.count() == 3
