@@ -4,6 +4,7 @@
 from pathlib import Path
 from types import SimpleNamespace
 
+import numpy as np
 import polars as pl
 import pytest
 from raw_writer import ABORTED, FINALIZED, SCHED, TRACED, Rank, u, write_recording, z
@@ -12,10 +13,12 @@ from saved_topology import save_topology
 from traces import recording_of, traced
 
 from rankwise.cli import main
+from rankwise.errors import RankwiseError
 from rankwise.findings import catalogue, defects
 from rankwise.findings.catalogue import DEFECTS, findings_of
 from rankwise.findings.defects import lost_packets, tcp_retransmits, unbound_migrating
-from rankwise.findings.evidence import NodeSeats
+from rankwise.findings.evidence import Evidence, NodeSeats
+from rankwise.findings.late import LatePair
 from rankwise.findings.names import NAMES
 from rankwise.recording import Recording
 from rankwise.recording.layouts import NOTE_ALLOWED, NOTE_COLUMNS
@@ -240,7 +243,35 @@ def test_a_sender_that_computes_while_its_receiver_waits_is_named(tmp_path):
 
 
 def test_what_a_late_sender_waited_for_a_core_is_not_its_fault(tmp_path):
-    assert names(recorded(tmp_path / "a.rw", late(core_ms=90))) == ["busy-cores"]
+    found, not_looked_for = findings_of(recorded(tmp_path / "a.rw", late(core_ms=90)))
+    assert [each.name for each in found] == ["busy-cores"]
+    assert "late-sender" not in {each.name for each in not_looked_for}
+
+
+@pytest.mark.parametrize(
+    ("core_s", "computes_s", "costs"),
+    [
+        (0.0, 0.3, [0.4]),
+        (0.6, 0.01, []),
+        (0.6, 0.3, "it could not be judged, because ranks waited for a core for"),
+    ],
+)
+def test_a_rank_that_is_late_by_its_work_or_for_want_of_a_core_could_not_be_judged(core_s, computes_s, costs):
+    # GIVEN a rank that another one waited for 0.4 s of 1 s for, and that at least computed, and wanted a core, so long
+    pair = LatePair(0, 1, "message", 0, 0, 0.4, 1, 8.0)
+    times = SimpleNamespace(
+        elapsed_s=1.0,
+        useful_least_s=np.full(2, computes_s),
+        useful_most_s=np.full(2, 0.9),
+        core_outside_s=np.full(2, core_s),
+    )
+    evidence = SimpleNamespace(times=times, core_waiting=core_s)
+    # WHEN what it costs is asked for, THEN it is known, or for sure nothing, or that cannot be told
+    if isinstance(costs, str):
+        with pytest.raises(RankwiseError, match=costs):
+            Evidence.costly_pairs(evidence, [pair], 1.0)
+    else:
+        assert [cost for cost, _ in Evidence.costly_pairs(evidence, [pair], 1.0)] == costs
 
 
 def test_a_run_of_which_a_rank_is_missing_is_not_judged_by_times(tmp_path):

@@ -16,6 +16,7 @@ from rankwise.findings.on_machine import OnMachine
 from rankwise.findings.order import crossings, in_order
 from rankwise.machine.placement import Placement
 from rankwise.machine.topology import Topology, from_synthetic
+from rankwise.quantities import seconds_text
 from rankwise.recording import Recording
 from rankwise.report.build import build
 from rankwise.report.text import render
@@ -146,7 +147,10 @@ def test_transfer_is_split_by_channel_and_what_placing_gives_back(tmp_path):
     assert network.lost_s == pytest.approx(0.4, rel=0.05)
     assert split.placement_s == pytest.approx(0.4, rel=0.05)
     text = " ".join(render(report, verbose=True).split())
-    assert "channel network" in text and "the best placement found gives back 400 ms" in text
+    assert (
+        f"network bytes {seconds_text(network.lost_s)} (" in text
+        and "the best placement found gives back 400 ms" in text
+    )
 
 
 def test_without_a_machine_there_is_no_split(tmp_path):

@@ -317,16 +317,24 @@ class Evidence:
             bound_s: It saves no more.
 
         Raises:
-            RankwiseError: As `times`.
+            RankwiseError: As `times`; or none is sure, as late ranks waited for a core, and what they surely computed
+                may be what they were late by.
         """
-        found = []
+        found, at_most_s = [], 0.0
         for pair in pairs:
             of_late, of_waiting = self.times.useful_most_s[pair.late], self.times.useful_most_s[pair.waiting]
             core_s = float(self.times.core_outside_s[pair.late])
-            saved_s = pair.waited_s - max(float(of_late - of_waiting), 0.0) - core_s
-            found.append((min(saved_s, bound_s), pair))
+            saved_s = pair.waited_s - max(float(of_late - of_waiting), 0.0)
+            found.append((min(saved_s - core_s, bound_s), pair))
+            at_most_s = max(at_most_s, min(saved_s, bound_s, float(self.times.useful_least_s[pair.late])))
         limit_s = max(LEAST_S, LEAST_SHARE * self.times.elapsed_s)
         costly = [each for each in found if each[0] >= limit_s]
+        waiting = self.core_waiting or 0.0
+        if not costly and at_most_s >= limit_s and waiting >= LEAST_SHARE:
+            raise RankwiseError(
+                f"it could not be judged, because ranks waited for a core for {waiting * 100:.0f} % of their time",
+                "record with a core for each rank, where nothing else runs",
+            )
         return sorted(costly, key=lambda each: (-each[0], -each[1].waited_s))
 
     @cached_property

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from rankwise.errors import RankwiseError
 from rankwise.findings.evidence import LEAST_S, LEAST_SHARE, Evidence
 from rankwise.findings.finding import Finding
 from rankwise.findings.steps import Steps, groups_of, steps_of
@@ -38,7 +39,8 @@ mean over the whole run, which is reported as load-imbalance. Of a root, its
 waiting less what the late rank computes more all in all; and no more than the
 run time is longer than the computation of the rank with most.
 
-Where ranks waited for a core, that is taken off.
+Where ranks waited for a core, that is taken off. If a late root may cost enough
+all the same, the report says that it could not be judged.
 
 What refutes it: the same work on every rank in each step, and the run takes as
 long; or the late ranks are those that the system interrupts.
@@ -51,8 +53,19 @@ For a root: call it before the computation that it does not need.
 
 
 def find(evidence: Evidence) -> list[Finding]:
-    """That of steps, or of the root, which costs more."""
-    found = [each for each in (_of_steps(evidence), _of_roots(evidence)) if each]
+    """That of steps, or of the root, which costs more.
+
+    Raises:
+        RankwiseError: As `Evidence.costly_pairs`, and there is none of steps.
+    """
+    steps = _of_steps(evidence)
+    try:
+        roots = _of_roots(evidence)
+    except RankwiseError:
+        if steps is None:
+            raise
+        roots = None
+    found = [each for each in (steps, roots) if each]
     return sorted(found, key=lambda each: -(each.cost_s or 0.0))[:1]
 
 

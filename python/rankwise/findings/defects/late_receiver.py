@@ -35,7 +35,8 @@ Its cost: that waiting of one sender for one receiver, less what the receiver
 computes more all in all, which is load imbalance; and no more than the run time
 is longer than the computation of the rank with most.
 
-Where the receiver waited for a core, all of that is taken off.
+Where the receiver waited for a core, all of that is taken off. If it may cost
+enough all the same, the report says that it could not be judged.
 
 What refutes it: the sender has nothing else to do meanwhile; or the run takes
 as long with MPI_Isend there and its MPI_Wait after the computation.

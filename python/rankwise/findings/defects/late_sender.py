@@ -30,7 +30,8 @@ Its cost: that waiting of one receiver for one sender, less what the sender
 computes more all in all, which is load imbalance; and no more than the run
 time on an ideal network is longer than the computation of the rank with most.
 
-Where the sender waited for a core, all of that is taken off.
+Where the sender waited for a core, all of that is taken off. If it may cost
+enough all the same, the report says that it could not be judged.
 
 What refutes it: the sender needs all of that computation for the message (a
 pipeline has to be filled); or sending earlier, and the run takes as long.
