@@ -13,6 +13,8 @@ MAY_BE = (
     r"no (mount namespaces|host names of their own|cpusets) here",
     r".*may not make network namespaces",
     r"the tests run without root",
+    r"only root can boot a systemd",
+    r"no systemd can be booted here",
     r"no Python of this version that other users may execute",
     # slow tests, of what takes long to install
     r"not installed: `bash tests/install_mpis.sh .venv/bin intel`",

@@ -24,6 +24,7 @@ from traced import ranks_of
 from rankwise import cli
 from rankwise.cli import failures, lab_validate, main, parsing, record
 from rankwise.findings.catalogue import DEFECTS
+from rankwise.tune import daemon, tuner_process
 
 TOP = Path(__file__).resolve().parent.parent
 DOCS = TOP / "docs"
@@ -172,7 +173,8 @@ def test_each_exit_status_is_on_the_page_on_troubleshooting():
     page = (DOCS / "troubleshooting.md").read_text().split("## Warnings")[0]
     said = {int(number) for number in re.findall(r"^\| (\d+) \|", page, re.MULTILINE)}
     ours = {failures.BUG_STATUS, cli.INTERRUPTED_STATUS, cli.BROKEN_PIPE_STATUS, parsing.USAGE_STATUS}
-    assert said == {0, 1, *ours, lab_validate.UNFINISHED, record.FAILURE_STATUS, 126, 127}
+    tuners = {tuner_process._LEFT_STATUS, daemon.REFUSED_STATUS}
+    assert said == {0, 1, *ours, *tuners, lab_validate.UNFINISHED, record.FAILURE_STATUS, 126, 127}
 
 
 @pytest.mark.parametrize("name", ["find-your-problem.md", "read-a-report.md"])

@@ -9,6 +9,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstring>
+#include <optional>
 #include <poll.h>
 #include <string_view>
 #include <sys/signalfd.h>
@@ -23,6 +24,7 @@
 #include "observe/movers.hpp"
 #include "plan/plan.hpp"
 #include "proc/priority.hpp"
+#include "refused.hpp"
 #include "serve/server.hpp"
 #include "serve/watchdog.hpp"
 
@@ -33,6 +35,8 @@ constexpr Seconds longest_wait_s = 1; // the guard is looked after so often
 constexpr Seconds patience_s = 10;    // for ranks, where it ends with them
 // It has ended as it should, but its journal has what could not be given back.
 constexpr int left_status = 3;
+// Its plan is wrong or another tuner is there: the next start would say the same (packaging/systemd).
+constexpr int refused_status = 4;
 
 Descriptor take_signals(bool daemon) {
     sigset_t wanted;
@@ -136,6 +140,15 @@ class Run {
     bool had_ranks_ = false, stopped_ = false;
 };
 
+/// @return the status to end with
+int say(const Error &error, int status) {
+    std::fprintf(stderr, "error: %s\n", error.what());
+    if (!error.hint().empty()) {
+        std::fprintf(stderr, "\nhint: %s\n", error.hint().c_str());
+    }
+    return status;
+}
+
 int recover(const std::string &state) {
     if (access(state.c_str(), F_OK) != 0) {
         throw Error("there is no `" + state + "`", "name the directory of a tuner that was killed");
@@ -171,8 +184,13 @@ int run(int argc, char **argv) {
         std::fputs("usage: rankwise-tuned PLAN | --recover STATE | --movers\n", stderr);
         return 2;
     }
-    const auto plan = read_plan(argv[1]);
-    return Run(plan).work();
+    std::optional<Plan> plan;
+    try {
+        plan = read_plan(argv[1]);
+    } catch (const Error &error) {
+        return say(error, refused_status);
+    }
+    return Run(*plan).work();
 }
 
 } // namespace
@@ -181,11 +199,10 @@ int run(int argc, char **argv) {
 int main(int argc, char **argv) {
     try {
         return rankwise::tune::run(argc, argv);
+    } catch (const rankwise::tune::Refused &error) {
+        return rankwise::tune::say(error, rankwise::tune::refused_status);
     } catch (const rankwise::Error &error) {
-        std::fprintf(stderr, "error: %s\n", error.what());
-        if (!error.hint().empty()) {
-            std::fprintf(stderr, "\nhint: %s\n", error.hint().c_str());
-        }
+        return rankwise::tune::say(error, 1);
     } catch (const std::exception &error) {
         std::fprintf(stderr, "error: %s\n", error.what());
     }

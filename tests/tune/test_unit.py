@@ -3,13 +3,18 @@
 
 import configparser
 import json
+import os
+import re
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 import tune_driver
 
-UNIT = Path(__file__).resolve().parents[2] / "packaging/systemd/rankwise-tune.service"
+TOP = Path(__file__).resolve().parents[2]
+UNIT = TOP / "packaging/systemd/rankwise-tune.service"
+RANKWISE = Path(sys.executable).parent / "rankwise"
 # systemd.exec(5): what the tuner would not see of the node.
 HIDES = {
     "PrivateNetwork": "interfaces and their queues, in /sys/class/net",
@@ -66,3 +71,79 @@ def test_a_tuner_with_a_network_of_its_own_says_what_it_does_not_see(driving, dr
         ]
     # AND that of another one does not
     assert unknown(driving()) == []
+
+
+@pytest.fixture
+def booted(tmp_path):
+    """Function (script) -> what the script printed under a systemd that has the unit, after `basic.target`."""
+    if os.geteuid() != 0:
+        pytest.skip("only root can boot a systemd")
+
+    def run(script: str) -> list[str]:
+        for unit in UNIT.parent.iterdir():
+            (tmp_path / unit.name).write_text(unit.read_text())
+        changed = ["[Service]", "ExecStart=", f"ExecStart={RANKWISE} tune --daemon"]
+        if {"home", "root"} & {str(path).split("/")[1] for path in (TOP, sys.base_prefix)}:
+            changed.append("ProtectHome=read-only")  # as the unit says
+        (tmp_path / f"{UNIT.name}.d").mkdir()
+        (tmp_path / f"{UNIT.name}.d" / "here.conf").write_text("\n".join(changed) + "\n")
+        (tmp_path / "trial.sh").write_text(f"exec >{tmp_path}/said 2>&1\n{script}")
+        (tmp_path / "trial.service").write_text(
+            f"[Service]\nType=oneshot\nExecStart=/bin/bash {tmp_path}/trial.sh\n"
+            "ExecStopPost=/usr/bin/systemctl poweroff --force\n"
+        )
+        done = subprocess.run(
+            [Path(__file__).with_name("booted_systemd.sh"), tmp_path, TOP],
+            capture_output=True,
+            text=True,
+            timeout=300,
+        )
+        if done.returncode == 77:
+            pytest.skip("no systemd can be booted here")
+        assert done.returncode == 0, done.stderr
+        return (tmp_path / "said").read_text().splitlines()
+
+    return run
+
+
+SHOW = "systemctl show --property"
+METRICS = "rankwise-tune-metrics"
+TEXTFILES = "/var/lib/node_exporter/textfile_collector"
+
+
+def test_systemd_starts_the_unit_and_ends_it(booted):
+    # WHEN systemd starts the unit, on a node without a file for it
+    said = booted(
+        f"systemctl start {UNIT.stem}\n"
+        f"for i in $(seq 600); do {RANKWISE} tune status --json 2>/dev/null && break; sleep 0.1; done\n"
+        f"echo\nmkdir -p {TEXTFILES}\nsystemctl start {METRICS}.service\ncat {TEXTFILES}/rankwise.prom\n"
+        f"systemctl start {METRICS}.timer && {SHOW} NextElapseUSecMonotonic {METRICS}.timer\n"
+        f"systemctl stop {UNIT.stem}\n{SHOW} Result,NRestarts,ExecMainStatus {UNIT.stem}\n"
+        "find /run/rankwise -name tune.sock\n"
+    )
+    # THEN it serves the node, changes nothing, and ends well
+    document = json.loads("\n".join(said[: said.index("}") + 1]))
+    status = document["tuners"][0]["status"]
+    assert (status["daemon"], status["act"]) == (True, False)
+    assert document["tuners"][0]["socket"] == "/run/rankwise/tune.sock"
+    # AND node_exporter finds its counters, again and again
+    assert "rankwise_tune_acting 0" in said
+    assert [line for line in said if re.fullmatch(r"NextElapseUSecMonotonic=.*[0-9]s", line)]
+    assert sorted(said[-3:]) == ["ExecMainStatus=0", "NRestarts=0", "Result=success"]
+
+
+def test_what_is_wrong_the_next_time_too_is_not_started_again_and_what_may_pass_is(booted):
+    # GIVEN a node whose file is wrong, then one whose socket cannot be made where it is to be
+    failed = f"for i in $(seq 600); do systemctl is-failed -q {UNIT.stem} && break; sleep 0.1; done\n"
+    said = booted(
+        "mkdir -p /etc/rankwise\necho act = 1 >/etc/rankwise/tune.toml\n"
+        f"systemctl start {UNIT.stem}\n{failed}{SHOW} Result,NRestarts,ExecMainStatus {UNIT.stem}\necho then\n"
+        "echo 'socket = \"/run/none/sock\"' >/etc/rankwise/tune.toml\n"
+        f"sed -i s/RestartSec=5/RestartSec=0.1/ /etc/systemd/system/{UNIT.name}\nsystemctl daemon-reload\n"
+        f"systemctl reset-failed {UNIT.stem}\nsystemctl start {UNIT.stem}\n{failed}"
+        f"{SHOW} Result,NRestarts,ExecMainStatus {UNIT.stem}\n"
+    )
+    at = said.index("then")
+    # THEN systemd leaves the first one alone, and tries the second one as often as the unit says
+    assert sorted(said[:at]) == ["ExecMainStatus=4", "NRestarts=0", "Result=exit-code"]
+    assert sorted(said[at + 1 :]) == ["ExecMainStatus=1", "NRestarts=5", "Result=exit-code"]

@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 #include "act/claim.hpp"
-#include "error.hpp"
 #include "proc/text.hpp"
+#include "refused.hpp"
 
 namespace rankwise::tune {
 namespace {
@@ -93,11 +93,16 @@ Descriptor lock_state(const std::string &state) {
             continue; // who had it has removed the directory
         }
         const auto other = file ? holder_of(file.number()) : 0;
-        if (i >= waits || (i >= first_waits && runs(other))) {
-            throw Error(
+        const bool is_alive = runs(other);
+        if (i >= waits || (i >= first_waits && is_alive)) {
+            const auto said =
                 (other > 0 ? "process `" + std::to_string(other) + "`" : std::string("another tuner")) +
-                    " tunes on this node already",
-                "`rankwise tune stop` ends it");
+                " tunes on this node already";
+            const auto *const way_out = "`rankwise tune stop` ends it";
+            if (is_alive) {
+                throw Refused(said, way_out);
+            }
+            throw Error(said, way_out);
         }
         usleep(wait_us);
     }

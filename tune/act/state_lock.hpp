@@ -10,7 +10,8 @@ namespace rankwise::tune {
 
 /// @brief Make the state directory if it is not there, and lock STATE/lock: one tuner at a time. A forked
 /// guard has the lock as well, and holds it until it has restored what is to be.
-/// @throws Error if another tuner has it, whose number is named, or the directory is another user's
+/// @throws Refused if another tuner has it, whose number is named
+/// @throws Error if the guard of one that was killed keeps it too long, or the directory is another user's
 Descriptor lock_state(const std::string &state);
 
 /// @return whether a path leads to an open file still

@@ -15,6 +15,7 @@
 
 #include "error.hpp"
 #include "proc/clock.hpp"
+#include "refused.hpp"
 #include "serve/answers.hpp"
 
 namespace rankwise::tune {
@@ -96,8 +97,8 @@ void Server::listen() {
         if (!S_ISSOCK(found.st_mode))
             throw Error("`" + path_ + "` is there and is no socket", "remove it, or choose another one");
         if (is_answered(address))
-            throw Error("another tuner answers at `" + path_ + "`",
-                        "ask it to end: `rankwise tune stop --socket " + path_ + "`");
+            throw Refused("another tuner answers at `" + path_ + "`",
+                          "ask it to end: `rankwise tune stop --socket " + path_ + "`");
         unlink(path_.c_str());
     }
     listening_ = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);

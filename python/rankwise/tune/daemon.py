@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import pwd
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
@@ -18,6 +20,8 @@ from rankwise.tune.plan import Plan, this_node
 from rankwise.tune.policy import Policy
 
 CONFIG = Path("/etc/rankwise/tune.toml")
+# The next start would say the same, so systemd does not restart it (tune/main.cpp, packaging/systemd).
+REFUSED_STATUS = 4
 _MOST_BYTES = 1 << 20
 _DESCRIBED = "packaging/tune.toml describes every key"
 _Path = Annotated[str, msgspec.Meta(pattern="^/[^\n\r]*$", description="an absolute path")]
@@ -60,17 +64,19 @@ def prepare(path: str | None, dry_run: bool) -> Path:
         The plan's file.
 
     Raises:
-        RankwiseError: The file is wrong, or a directory cannot be made.
+        RankwiseError: The file is wrong (`REFUSED_STATUS`), or a directory cannot be made, which may pass.
     """
-    config = read(path)
-    users = [_number(user) for user in config.users]
-    pus, costs = this_node(config.machine)
+    with _refusing():
+        config = read(path)
+        users = [_number(user) for user in config.users]
+        pus, costs = this_node(config.machine)
+        socket = directories.check_socket(Path(config.socket))
     state = directories.own_directory(Path(config.state))
     plan = Plan(
         pus=pus,
         costs=costs,
         state=state,
-        socket=directories.check_socket(Path(config.socket)),
+        socket=socket,
         act=config.act and not dry_run,
         irq=config.irq,
         pages=directories.shared_directory(Path(config.pages)),
@@ -81,6 +87,16 @@ def prepare(path: str | None, dry_run: bool) -> Path:
     )
     plan.write(state / "plan")
     return state / "plan"
+
+
+@contextlib.contextmanager
+def _refusing() -> Iterator[None]:
+    """What is wrong here is wrong the next time, too."""
+    try:
+        yield
+    except RankwiseError as error:
+        error.status = REFUSED_STATUS
+        raise
 
 
 def read(path: str | None) -> Config:
