@@ -44,6 +44,9 @@ class LinuxSystem : public System {
     /// ranks.
     bool watch_guard();
 
+    /// @return its number
+    std::int32_t guard() const { return guard_.process(); }
+
     /// @return what a user should know, each once: what cannot be seen, what an earlier tuner had left
     std::vector<std::string> notes();
 

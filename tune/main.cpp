@@ -68,6 +68,7 @@ class Run {
             server_.see(system_.ranks());
             watchdog_.come_round();
             system_.watch_guard();
+            server_.see_guard(system_.guard());
             log_notes();
             if (plan_.until_ranks_end && have_ended()) {
                 break;

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A server with some events, for tests: `serve SOCKET [resumed]`. Says at its end how long it was busy at
-// most.
+// A server with some events, for tests: `serve SOCKET [resumed|jobs]`. Says at its end how long it was busy
+// at most.
 #include <algorithm>
+#include <csignal>
 #include <cstdio>
 #include <poll.h>
+#include <string_view>
+#include <unistd.h>
 
 #include "error.hpp"
 #include "events/event_line.hpp"
@@ -24,6 +27,31 @@ Event event_of(Event::What what, const char *group = "") {
     event.what = what;
     event.group = group;
     return event;
+}
+
+/// Two jobs of one user, of which each has its launcher's number in its name; a guard that has worked.
+pid_t add_jobs(rankwise::tune::Server &server) {
+    Event measured = event_of(Event::measured);
+    measured.rate = 12.5;
+    for (const char *name : {"mpiexec.17/user-1000/ranks-2/cgroup-ab", "srun.18/user-1000/ranks-1"}) {
+        server.add(event_of(Event::rank_found, name));
+        measured.group = name;
+        measured.rate_of = name[0] == 'm' ? "iterations" : "calls";
+        server.add(measured);
+    }
+    Event moved = event_of(Event::applied);
+    moved.change.moves.resize(2);
+    moved.change.pages.resize(1);
+    moved.change.interrupts.resize(1);
+    server.add(moved);
+    const pid_t guard = fork();
+    if (guard == 0) {
+        while (rankwise::tune::clock_s(CLOCK_PROCESS_CPUTIME_ID) < 0.3) {
+        }
+        pause();
+    }
+    server.see_guard(guard);
+    return guard;
 }
 
 } // namespace
@@ -64,8 +92,10 @@ int main(int argc, char **argv) {
             thread.major_faults = 3;
         rank.threads.back().migrations = 4;
         server.see({rank});
-        if (argc == 3)
+        const std::string_view more = argc == 3 ? argv[2] : "";
+        if (more == "resumed")
             server.add(event_of(Event::resumed));
+        const pid_t guard = more == "jobs" ? add_jobs(server) : 0;
         std::puts("ready");
         std::fflush(stdout);
         double busiest = 0;
@@ -78,6 +108,8 @@ int main(int argc, char **argv) {
         }
         server.end(0, "given back: 4 threads, 1 interrupt");
         std::printf("%.9f\n", busiest);
+        if (guard > 0)
+            kill(guard, SIGKILL);
     } catch (const rankwise::Error &error) {
         std::fprintf(stderr, "error: %s\n", error.what());
         return 1;

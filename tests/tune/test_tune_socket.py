@@ -13,6 +13,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
+import waiting
 from tune_driver import SANITIZED, built, files_of
 
 from rankwise.errors import RankwiseError
@@ -193,8 +194,36 @@ def test_metrics_are_prometheus_text(serving):
         elif not line.startswith("# HELP "):
             assert METRIC.match(line), line
             assert re.split(r"[{ ]", line)[0] in described
-    assert 'rankwise_tune_ranks{group="job \\"1\\"??\\\\"} 3\n' in text
+    assert 'rankwise_tune_ranks{user="unknown"} 3\n' in text
     assert "rankwise_tune_kept_total 100\n" in text
+
+
+def test_metrics_are_of_users_and_not_of_each_job(program, tmp_path):
+    # GIVEN two jobs of a user, one of whom has iterations, and a guard that took 0.3 s of a processor
+    serving = Serving(program, tmp_path / "jobs.sock", "jobs")
+
+    def metrics():
+        lines = control.ask(serving.path, "metrics").decode().splitlines()
+        return dict(line.rsplit(" ", 1) for line in lines if not line.startswith("#"))
+
+    assert waiting.until(lambda: float(metrics()["rankwise_tune_cpu_seconds_total"]) > 0.3)
+    found = metrics()
+    # THEN no job's name makes a series, and rates of one kind are summed
+    user = '{user="1000"}'
+    assert not [name for name in found if "mpiexec" in name or "cgroup" in name]
+    for name, value in (
+        ("groups", 2),
+        ("ranks", 2),
+        ("iterations_per_second", 12.5),
+        ("mpi_calls_per_second", 12.5),
+    ):
+        assert float(found[f"rankwise_tune_{name}{user}"]) == value
+    assert 'rankwise_tune_mpi_calls_per_second{user="unknown"}' not in found
+    # AND what was moved is counted, and when
+    moved = [found[f"rankwise_tune_moved_{what}_total"] for what in ("ranks", "interrupts", "pages")]
+    assert moved == ["2", "1", "1"]
+    assert 0 <= float(found["rankwise_tune_since_change_seconds"]) < 120
+    serving.stop()
 
 
 def test_prometheus_may_ask_by_http(serving):
@@ -205,6 +234,12 @@ def test_prometheus_may_ask_by_http(serving):
     assert head.startswith(b"HTTP/1.1 200 OK\r\n")
     assert f"Content-Length: {len(body)}".encode() in head
     assert b"rankwise_tune_ranks" in body
+    # AND so it is with a query, or for the head alone
+    assert serving.send(b"GET /metrics?collect[]=all HTTP/1.1\r\n\r\n").startswith(b"HTTP/1.1 200 OK\r\n")
+    alone = serving.send(b"HEAD /metrics HTTP/1.1\r\n\r\n")
+    assert alone.startswith(b"HTTP/1.1 200 OK\r\n")
+    assert alone.endswith(b"\r\n\r\n")
+    assert serving.send(b"HEAD /metricsx HTTP/1.0\r\n\r\n").startswith(b"HTTP/1.1 404 ")
     assert serving.send(b"GET /etc/passwd HTTP/1.0\r\n\r\n").startswith(b"HTTP/1.1 404 ")
     assert serving.send(b"POST /metrics HTTP/1.0\r\n\r\n").startswith(b"HTTP/1.1 405 ")
 

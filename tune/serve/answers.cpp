@@ -3,6 +3,8 @@
 
 #include <array>
 #include <cmath>
+#include <map>
+#include <optional>
 #include <string_view>
 #include <unistd.h>
 
@@ -92,7 +94,7 @@ std::string limits_json(const Limits &limits) {
 
 std::string status_json(const Status &status, Seconds now) {
     const auto flag = [](bool value) { return value ? "true" : "false"; };
-    const OwnCost cost = own_cost();
+    const OwnCost cost = own_cost(status.guard);
     std::string text = "{\"pid\": " + std::to_string(getpid());
     (text += ", \"daemon\": ") += flag(status.identity.daemon);
     (text += ", \"act\": ") += flag(status.identity.act);
@@ -129,6 +131,46 @@ std::string stopped_json(std::size_t left, const std::string &said) {
     return "{\"left\": " + std::to_string(left) + ", \"said\": " + json_quoted(said) + "}\n";
 }
 
+namespace {
+
+/// Names of groups have a process' number in them: as a label it would be of one job only. Users stay.
+std::string user_of(std::string_view group) {
+    constexpr std::string_view key = "/user-";
+    const auto at = group.find(key);
+    if (at == std::string_view::npos)
+        return "unknown";
+    group.remove_prefix(at + key.size());
+    return std::string(group.substr(0, group.find('/')));
+}
+
+void user_metrics(Metrics &metrics, const Status &status) {
+    struct Sums {
+        std::optional<double> groups, ranks, iterations, calls;
+    };
+    const auto add = [](std::optional<double> &sum, double more) { sum = sum.value_or(0) + more; };
+    std::map<std::string, Sums> users;
+    for (const auto &[name, group] : status.groups) {
+        Sums &sums = users[user_of(name)];
+        add(sums.groups, 1);
+        add(sums.ranks, static_cast<double>(group.ranks));
+        if (!group.rate_of.empty())
+            add(group.rate_of == "iterations" ? sums.iterations : sums.calls, group.rate);
+    }
+    const auto one = [&](std::string_view name, std::string_view help, std::optional<double> Sums::*value) {
+        metrics.head(name, "gauge", help);
+        for (const auto &[user, sums] : users)
+            if (sums.*value)
+                metrics.value(name, "{user=" + label(user) + "}", *(sums.*value));
+    };
+    one("groups", "Groups of ranks that may change places, by number of their user", &Sums::groups);
+    one("ranks", "Ranks", &Sums::ranks);
+    one("iterations_per_second", "Iterations, of all groups for which they were measured", &Sums::iterations);
+    one("mpi_calls_per_second", "MPI calls, of groups without iterations for which they were measured",
+        &Sums::calls);
+}
+
+} // namespace
+
 std::string metrics_text(const Status &status, Seconds now) {
     Metrics metrics;
     for (std::size_t what = 0; what < event_names.size(); ++what)
@@ -138,20 +180,22 @@ std::string metrics_text(const Status &status, Seconds now) {
                 status.identity.act ? 1 : 0);
     metrics.one("standing_back", "gauge", "1 while another mover is active and nothing is done, else 0",
                 status.stands_back.empty() ? 0 : 1);
-    metrics.one("groups", "gauge", "Groups of ranks that may change places",
-                static_cast<double>(status.groups.size()));
-    metrics.head("ranks", "gauge", "Ranks by group");
-    for (const auto &[name, group] : status.groups)
-        metrics.value("ranks", "{group=" + label(name) + "}", static_cast<double>(group.ranks));
-    metrics.head("rate", "gauge", "Iterations or MPI calls a second, as last measured");
-    for (const auto &[name, group] : status.groups)
-        if (!group.rate_of.empty())
-            metrics.value("rate", "{group=" + label(name) + ",of=" + label(group.rate_of) + "}", group.rate);
-    const OwnCost cost = own_cost();
+    user_metrics(metrics, status);
+    metrics.one("moved_ranks_total", "counter", "Moves of ranks, those that take one back included",
+                static_cast<double>(status.moved_ranks));
+    metrics.one("moved_interrupts_total", "counter", "Moves of interrupts, those that take one back included",
+                static_cast<double>(status.moved_interrupts));
+    metrics.one("moved_pages_total", "counter",
+                "Moves of the pages of one rank, those that take one back included",
+                static_cast<double>(status.moved_pages));
+    if (status.last_change > 0)
+        metrics.one("since_change_seconds", "gauge", "Time since a change was carried out or taken back",
+                    now - status.last_change);
+    const OwnCost cost = own_cost(status.guard);
     metrics.one("up_seconds", "gauge", "Time since the tuner began",
                 status.began > 0 ? now - status.began : 0);
-    metrics.one("cpu_seconds_total", "counter", "Processor time that the tuner took", cost.cpu);
-    metrics.one("resident_memory_bytes", "gauge", "Memory that the tuner has",
+    metrics.one("cpu_seconds_total", "counter", "Processor time that the tuner and its guard took", cost.cpu);
+    metrics.one("resident_memory_bytes", "gauge", "Memory that the tuner has, without its guard",
                 static_cast<double>(cost.rss_bytes));
     return std::move(metrics).text();
 }

@@ -223,12 +223,7 @@ void Server::answer(int file, Client &client) {
         client.asked_to_stop = stop_ = true;
         return;
     } else if (is_http(line)) {
-        if (line.starts_with("GET /metrics "))
-            client.answer = http("200 OK", metrics_text(status_, now()));
-        else if (line.starts_with("GET "))
-            client.answer = http("404 Not Found", "/metrics is here\n");
-        else
-            client.answer = http("405 Method Not Allowed", "GET only\n");
+        client.answer = http_answer(line);
     } else
         client.answer = "{\"error\": \"asked neither `status`, `metrics` nor `stop`\"}\n";
     epoll_event event{};
@@ -236,6 +231,19 @@ void Server::answer(int file, Client &client) {
     event.data.fd = file;
     if (!write(file, client) || epoll_ctl(poll_, EPOLL_CTL_MOD, file, &event) != 0)
         leave(file);
+}
+
+std::string Server::http_answer(std::string_view line) const {
+    const bool head_only = line.starts_with("HEAD ");
+    if (!head_only && !line.starts_with("GET "))
+        return http("405 Method Not Allowed", "GET and HEAD only\n");
+    line.remove_prefix(line.find(' ') + 1);
+    const std::string_view path = line.substr(0, line.find_first_of(" ?"));
+    std::string answer = path == "/metrics" ? http("200 OK", metrics_text(status_, now()))
+                                            : http("404 Not Found", "/metrics is here\n");
+    if (head_only)
+        answer.resize(answer.find("\r\n\r\n") + 4);
+    return answer;
 }
 
 void Server::end(std::size_t left, const std::string &said) {

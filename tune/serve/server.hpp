@@ -45,6 +45,9 @@ class Server {
     /// @brief Say from now on what these ranks' threads did.
     void see(const std::vector<RankSample> &ranks) { status_.see(ranks); }
 
+    /// @brief Count this process' time as the tuner's.
+    void see_guard(std::int32_t process) { status_.guard = process; }
+
   private:
     struct Client {
         Seconds until = 0;
@@ -58,6 +61,7 @@ class Server {
     void hear(bool hears);
     void read(int file, Client &client);
     void answer(int file, Client &client);
+    std::string http_answer(std::string_view line) const;
     bool write(int file, Client &client);
     void leave(int file);
     void watch_time();

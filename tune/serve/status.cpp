@@ -68,6 +68,12 @@ void Status::add(const Event &event, std::string line) {
     default:
         break;
     }
+    if (event.what == Event::applied) {
+        last_change = event.at;
+        moved_ranks += event.change.moves.size();
+        moved_interrupts += event.change.interrupts.size();
+        moved_pages += event.change.pages.size();
+    }
     if (const auto group = groups.find(event.group); group != groups.end() && event.rate) {
         group->second.rate = *event.rate;
         group->second.rate_of = event.rate_of;
@@ -105,10 +111,14 @@ std::int64_t Status::ranks() const {
     return sum;
 }
 
-OwnCost own_cost() {
-    rusage used{};
-    getrusage(RUSAGE_SELF, &used);
-    return {seconds(used.ru_utime) + seconds(used.ru_stime),
+OwnCost own_cost(std::int32_t guard) {
+    rusage own{}, ended{};
+    getrusage(RUSAGE_SELF, &own);
+    getrusage(RUSAGE_CHILDREN, &ended);
+    clockid_t clock{};
+    const Seconds lives = guard > 0 && clock_getcpuclockid(guard, &clock) == 0 ? clock_s(clock) : 0;
+    return {seconds(own.ru_utime) + seconds(own.ru_stime) + seconds(ended.ru_utime) +
+                seconds(ended.ru_stime) + lives,
             resident_pages() * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE))};
 }
 

@@ -22,6 +22,9 @@ struct Identity {
 struct Status {
     Identity identity;
     Seconds began = 0, began_unix = 0; ///< of the first event; seconds since 1970 as well
+    Seconds last_change = 0;           ///< when the last one was carried out or taken back; 0: none yet
+    std::uint64_t moved_ranks = 0, moved_interrupts = 0, moved_pages = 0; ///< pages: of a rank each
+    std::int32_t guard = -1;                                              ///< process of the guard
     struct Group {
         std::int64_t ranks = 0;
         double rate = 0; ///< as last measured, by `rate_of`
@@ -51,11 +54,11 @@ struct Status {
     void drop_first_decision();
 };
 
-/// @brief What a process has taken of its node.
+/// @brief What the tuner has taken of its node.
 struct OwnCost {
-    Seconds cpu = 0;
-    std::uint64_t rss_bytes = 0;
+    Seconds cpu = 0;             ///< with its guards
+    std::uint64_t rss_bytes = 0; ///< without them: they share most of it
 };
-OwnCost own_cost();
+OwnCost own_cost(std::int32_t guard);
 
 } // namespace rankwise::tune
