@@ -195,7 +195,7 @@ struct Tuner::State {
     }
 
     bool stands_back(const Sample &sample) {
-        const std::string who = other_movers(sample, policy, {}, {});
+        const std::string who = other_movers(sample, {}, {});
         if (who != stood_back) {
             stood_back = who;
             log.add(who.empty() ? Event::resumed : Event::stood_back, {},
@@ -354,7 +354,7 @@ struct Tuner::State {
             return rank.group == name && rank.stopped;
         });
         const Change change = change_to(*group.last, known->mapping);
-        if (stopped || !other_movers(full, policy, name, change).empty()) {
+        if (stopped || !other_movers(full, name, change).empty()) {
             group.quiet_until = now + policy.first_pause;
             return;
         }
@@ -400,7 +400,7 @@ struct Tuner::State {
         for (const Proposal &proposal : proposals) {
             if (group.is_held(target_of(proposal.change, proposal.mapping), now))
                 continue;
-            if (const std::string who = other_movers(own, policy, name, proposal.change); !who.empty())
+            if (const std::string who = other_movers(own, name, proposal.change); !who.empty())
                 log.add_once(group, name, Event::refused, who + " moves what would be moved");
             else {
                 // One window may have had a guest in it that is gone; what is to be measured costs progress.

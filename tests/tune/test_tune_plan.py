@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The plan that a tuner starts with."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ import pytest
 from rankwise.errors import RankwiseError
 from rankwise.machine.file import load, loads
 from rankwise.machine.topology import from_synthetic
+from rankwise.tune import node
 from rankwise.tune.levels import ASSUMED_LINKS, CHANNELS, Costs, costs_of, links_of, pus_of
 from rankwise.tune.plan import Plan
 
@@ -122,3 +124,8 @@ def test_paths_that_would_begin_another_line_are_refused():
     # AND others are taken
     plan = Plan([], costs, Path("/tmp/s"), Path("/tmp/s/sock"), events=Path("/tmp/a\u00a0b"))
     assert "events /tmp/a\u00a0b\n" in plan.text()
+
+
+def test_the_tuner_of_a_node_may_run_on_all_units_that_linux_can_have():
+    (most,) = re.findall(r"most_pus = (\d+);", (TOP / "tune/types.hpp").read_text())
+    assert set(node._PUS) == set(range(int(most)))

@@ -67,8 +67,7 @@ Change inverse(const Change &change) {
 
 } // namespace
 
-std::string other_movers(const Sample &sample, const Policy &policy, const std::string &group,
-                         const Change &change) {
+std::string other_movers(const Sample &sample, const std::string &group, const Change &change) {
     // AutoNUMA moves pages, and ranks within their masks: those that are not bound.
     const bool beside_autonuma =
         change.pages.empty() && std::ranges::all_of(change.moves, [](const RankMove &move) {
@@ -76,7 +75,7 @@ std::string other_movers(const Sample &sample, const Policy &policy, const std::
         });
     std::string who;
     for (const std::string &mover : sample.movers) {
-        if ((mover == "irqbalance" && !policy.move_interrupts) || (mover == "AutoNUMA" && beside_autonuma))
+        if ((mover == "irqbalance" && change.interrupts.empty()) || (mover == "AutoNUMA" && beside_autonuma))
             continue;
         who += (who.empty() ? "" : ", ") + mover;
     }
@@ -304,8 +303,7 @@ void Trial::drop(const Sample &sample) {
 
 /// Who else moves now what the change moves, in a sentence; empty if nobody does.
 std::string Trial::others() {
-    const std::string who =
-        other_movers(system_.sample_with_movers(), policy_, attempt_.group, attempt_.change);
+    const std::string who = other_movers(system_.sample_with_movers(), attempt_.group, attempt_.change);
     return who.empty() ? who : who + " has begun to move processes or pages";
 }
 

@@ -108,7 +108,6 @@ class Trial {
 
 /// @return those that move what a change of a group would: while they do, it is not made. Of an empty change,
 /// those beside which nothing is changed at all. Empty if there are none
-std::string other_movers(const Sample &sample, const Policy &policy, const std::string &group,
-                         const Change &change);
+std::string other_movers(const Sample &sample, const std::string &group, const Change &change);
 
 } // namespace rankwise::tune

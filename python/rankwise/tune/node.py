@@ -26,8 +26,8 @@ from rankwise.tune.session import Asked, Session
 # After its ranks a tuner looks once more before it ends, a second later at most.
 _END_S = 3.0
 _LOOK_S = 0.02
-# More than Linux has; those that are not there count for nothing.
-_PUS = range(1 << 12)
+# As many as Linux can have (tune/types.hpp); those that are not there count for nothing.
+_PUS = range(1 << 13)
 
 
 class NodeAsked(msgspec.Struct, frozen=True):

@@ -54,6 +54,19 @@ def test_an_interrupt_that_cannot_be_moved_hides_no_move_of_ranks(simulator):
     assert outcome.jobs["a"]["masks"] == ["5", "1", "4", "0"]
 
 
+def test_while_irqbalance_runs_only_ranks_are_moved(simulator):
+    # GIVEN an interrupt on a busy rank's core, a rank that waits, and irqbalance
+    scenario = (IRQ + "at 0 mover irqbalance\nuntil 60\n").replace("0.01,0.01\n", "0.01,0.004\n")
+    outcome = simulate(simulator, scenario)
+    # THEN the interrupt stays, the tuner says why, and the rank that waits is put beside it
+    assert [each for each in outcome.of("applied") if each["interrupts"]] == []
+    assert "irqbalance moves what would be moved" in {each["why"] for each in outcome.of("refused")}
+    assert outcome.of("kept")
+    assert outcome.jobs["a"]["masks"][3] == "0"
+    # AND it does not stand back
+    assert outcome.of("stood_back") == []
+
+
 def test_an_interrupt_that_is_moved_twice_is_undone_to_where_it_was(simulator):
     # GIVEN an interrupt that is moved once, after which another's comes to that unit
     scenario = IRQ + "at 20 line 41 2 0.1 0\nat 20 irq 2 0.9\nuntil 90\n"
