@@ -23,17 +23,17 @@ from rankwise.lab.own_lab import remove_orphans
 from rankwise.lab.state import remove_dead
 from rankwise.scratch import scratch
 from rankwise.site_build import find_mpicc
-from tune import own_cost, page, real_faults
+from tune import call_cost, own_cost, page, real_faults
 from tune.cases import CASES, Case, Way
 from tune.experiments import experiments, simulated_nodes
 from tune.faults import Outcome, measure_faults, tune_driver
 from tune.lab_host import LabHost, lab_host
 from tune.others import TOOLS, beside, living
-from tune.results import COST, EXPERIMENTS, FAULTS, Results, Session, keep, resumed
+from tune.results import CALLS, COST, EXPERIMENTS, FAULTS, Results, Session, keep, resumed
 from tune.runs import Failed, Host, Run
 
 HERE = Path(__file__).parent
-_PARTS = [*(case.name for case in CASES), EXPERIMENTS, COST, FAULTS]
+_PARTS = [*(case.name for case in CASES), EXPERIMENTS, COST, CALLS, FAULTS]
 _REAL_FAULTS, _REAL_FAILURES = 12, 3
 # What comes after the rounds.
 _AFTER_S = 300.0
@@ -189,24 +189,38 @@ def _parts(
         with attempted(COST):
             results.own_cost = own_cost.measure(directory, mpiexec, directory)
         yield
+    if CALLS in wanted:
+        say("cost of a call")
+        results.begin(CALLS)
+        with attempted(CALLS):
+            results.call_costs = call_cost.measure(directory, say)
+        yield
     if FAULTS in wanted:
         say("faults")
         results.begin(FAULTS)
-        results.real_faults = real_faults.RealFaults()
-        for number in range(min(_REAL_FAULTS, args.faults)):
-            if number - results.real_faults.rounds >= _REAL_FAILURES:
-                break
-            with attempted("`rankwise tune` killed"):
-                real_faults.one_round(
-                    directory, mpiexec, directory, pus, number % 2 == 1, dice, results.real_faults
-                )
-        results.faults = Outcome()
-        with (
-            attempted(FAULTS),
-            scratch("tune-faults", "/dev/shm" if Path("/dev/shm").is_dir() else None) as memory,
-        ):
-            measure_faults(args.faults, memory, results.now.seed, results.faults, end)
+        _faults(args, directory, mpiexec, pus, results, dice, attempted, end)
         yield
+
+
+def _faults(
+    args: argparse.Namespace, directory: Path, mpiexec: str, pus: list[int], results: Results, dice: random.Random,
+    attempted: Callable[[str], contextlib.AbstractContextManager[None]], end: float,
+) -> None:  # fmt: skip
+    """Kill real tuners, and those of a program that only changes masks."""
+    results.real_faults = real_faults.RealFaults()
+    for number in range(min(_REAL_FAULTS, args.faults)):
+        if number - results.real_faults.rounds >= _REAL_FAILURES:
+            break
+        with attempted("`rankwise tune` killed"):
+            real_faults.one_round(
+                directory, mpiexec, directory, pus, number % 2 == 1, dice, results.real_faults
+            )
+    results.faults = Outcome()
+    with (
+        attempted(FAULTS),
+        scratch("tune-faults", "/dev/shm" if Path("/dev/shm").is_dir() else None) as memory,
+    ):
+        measure_faults(args.faults, memory, results.now.seed, results.faults, end)
 
 
 def _attempt(

@@ -10,6 +10,7 @@ from rankwise.lab.validation.tables import table
 from rankwise.measure.fitting.statistics import confidence_of
 from rankwise.quantities import counted
 from tune import faults, targets
+from tune.call_cost import LOOPS, PAIRS
 from tune.cases import CASES, Case
 from tune.results import Results, best_and_worst, cell, ratios
 from tune.runs import Run
@@ -48,7 +49,7 @@ def text(results: Results) -> str:
     for case in CASES:
         if results.rounds.get(case.name):
             parts += [*_case(case, results), ""]
-    parts += [*_experiments(results), *_cost(results), *_faults(results)]
+    parts += [*_experiments(results), *_cost(results), *_calls(results), *_faults(results)]
     return "\n".join(parts).rstrip("\n") + "\n"
 
 
@@ -209,6 +210,25 @@ def _cost(results: Results) -> Iterator[str]:
         f"core for each takes {1e3 * cost.decision_s:.1f} ms. What the tuner takes while it acts is in the tables "
         "above."
     )
+    yield ""
+
+
+def _calls(results: Results) -> Iterator[str]:
+    if not results.call_costs:
+        return
+    yield "## Cost of a call"
+    yield ""
+    yield (
+        "One rank calls MPI as fast as it can, with calls that do nearly nothing (bench/record_overhead.c). "
+        f"{PAIRS} pairs of runs, without the preloaded library and with it, one after the other. Nanoseconds a call:"
+    )
+    yield ""
+    rows = [
+        [cost.mpi, what, cell(cost.without[loop], ".1f"), cell(cost.added[loop], ".1f")]
+        for cost in results.call_costs
+        for loop, what in LOOPS.items()
+    ]
+    yield from table(["MPI", "calls", "without", "more with the library"], rows)
     yield ""
 
 

@@ -15,6 +15,7 @@ import rankwise
 from rankwise import whole_files
 from rankwise.errors import RankwiseError
 from rankwise.measure.fitting.statistics import Median, median
+from tune.call_cost import CallCost
 from tune.cases import Case
 from tune.experiments import Experiment
 from tune.faults import Outcome
@@ -22,7 +23,7 @@ from tune.own_cost import OwnCost
 from tune.real_faults import RealFaults
 from tune.runs import Run
 
-COST, EXPERIMENTS, FAULTS = "own cost", "experiments", "faults"
+CALLS, COST, EXPERIMENTS, FAULTS = "call cost", "own cost", "experiments", "faults"
 
 
 def _kernel() -> str:
@@ -73,6 +74,7 @@ class Results:
     rounds: dict[str, list[dict[str, Run]]] = field(default_factory=dict)
     experiments: list[Experiment] = field(default_factory=list)
     own_cost: OwnCost | None = None
+    call_costs: list[CallCost] = field(default_factory=list)
     real_faults: RealFaults | None = None
     faults: Outcome | None = None
 

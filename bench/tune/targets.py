@@ -6,6 +6,7 @@ from __future__ import annotations
 import statistics
 from collections.abc import Callable, Iterator
 
+from tune.call_cost import LOOPS
 from tune.cases import CASES, Case, Way
 from tune.results import Results, best_and_worst, cell, middle_of, ratios
 
@@ -37,6 +38,7 @@ def rows(results: Results) -> Iterator[Row]:
             "met" if experiment.gain > 1 else "missed",
         )
     yield from _of_cost(results)
+    yield from _of_calls(results)
     yield from _of_faults(results)
 
 
@@ -98,6 +100,20 @@ def _of_cost(results: Results) -> Iterator[Row]:
         "met" if total < 30 else "missed",
     )
     yield _row("start below 200 ms", [1e3 * each for each in cost.start_s], lambda ms: ms < 200, ".0f", " ms")
+
+
+def _of_calls(results: Results) -> Iterator[Row]:
+    if not results.call_costs:
+        yield "what the preloaded library adds to an MPI call: below 10 ns", "-", "not measured"
+    for cost in results.call_costs:
+        for loop, what in LOOPS.items():
+            yield _row(
+                f"what the preloaded library adds to a call, {cost.mpi}, {what}: below 10 ns",
+                cost.added[loop],
+                lambda ns: ns < 10,
+                ".1f",
+                " ns",
+            )
 
 
 def _of_faults(results: Results) -> Iterator[Row]:

@@ -3,6 +3,7 @@
 
 import pytest
 from tune import page
+from tune.call_cost import LOOPS, CallCost
 from tune.faults import Outcome
 from tune.results import FAULTS, Session, keep, resumed
 from tune.runs import Run
@@ -45,3 +46,17 @@ def test_another_file_is_not_taken_for_results(tmp_path):
     file.write_text('{"sessions": 1}')
     with pytest.raises(RankwiseError, match=r"tune\.json: not the results of an earlier benchmark"):
         resumed(file, Session(1, 1.0))
+
+
+def test_the_page_says_of_each_loop_of_calls_whether_the_library_costs_too_much(tmp_path):
+    # GIVEN an MPI to one of whose calls the library adds more than 10 ns, as far as can be told
+    results = resumed(None, Session(1, 1.0))
+    without, cheap, dear = [30.0] * 8, [6.0, 7.0] * 4, [11.0, 12.0] * 4
+    added = {loop: dear if loop == "window_32_self" else cheap for loop in LOOPS}
+    results.call_costs = [CallCost("mpich-5.0.2", dict.fromkeys(LOOPS, without), added)]
+    # THEN a row says so, and the others are met
+    rows = [line for line in page.text(results).splitlines() if "below 10 ns" in line]
+    assert [line.split(" | ")[-1] for line in rows] == ["met |"] * (len(LOOPS) - 1) + ["missed |"]
+    assert "11.5 [11.0, 12.0] ns" in rows[-1]
+    # AND so does one where nothing was measured
+    assert "below 10 ns | - | not measured |" in page.text(resumed(None, Session(1, 1.0)))
