@@ -5,10 +5,12 @@
 #include <string.h>
 
 #include "tune/page.h"
+#include "tune/progress.h"
 
-#define SETS 128u   /* of world ranks, by hash */
-#define WAYS 4u     /* a set's; the last one that was asked for comes first, the first one that was goes */
-#define SIZES 4u    /* datatypes whose sizes are kept */
+#define SETS 128u /* of world ranks, by hash */
+#define WAYS 4u   /* a set's; the last one that was asked for comes first, the first one that was goes */
+#define SIZES 4u  /* datatypes whose sizes are kept */
+#define ROUTES 32u
 #define PLACES 128u /* where an entry of the page is looked for, by rank */
 #define REQUESTS 1024u
 #define REQUESTS_LOOKED_AT 16u
@@ -26,6 +28,16 @@ static struct {
     int used, world;
     uint64_t bytes;
 } persistent[REQUESTS];
+
+/* Where messages to these destinations went last, which are found at once. */
+static struct route {
+    MPI_Comm comm;
+    MPI_Datatype type;
+    int destination, known;
+    int counts; /* it is a rank of this world */
+    int64_t size;
+    struct rw_tune_peer *peer; /* NULL: it has no entry */
+} routes[ROUTES];
 
 static uint8_t entries[PLACES]; /* of the page, + 1; 0: free */
 static struct {
@@ -117,21 +129,37 @@ static struct rw_tune_peer *peer_of(int rank) {
     return &rw_page->peer[taken];
 }
 
-static void count(int rank, uint64_t bytes) {
-    RW_ADD(rw_page->messages, 1);
-    RW_ADD(rw_page->bytes, bytes);
-    struct rw_tune_peer *const peer = peer_of(rank);
+static void count(struct rw_tune_peer *peer, uint64_t bytes) {
+    struct rw_tune_page *const page = rw_page;
+    RW_ADD(page->messages, 1);
+    RW_ADD(page->bytes, bytes);
     if (peer) {
         RW_ADD(peer->messages, 1);
         RW_ADD(peer->bytes, bytes);
     }
 }
 
-void rw_tune_count_message(int64_t elements, MPI_Datatype type, int destination, MPI_Comm comm) {
-    enter();
+/* Of no elements a type may be anything: it is not asked for its size. */
+static RW_COLD void find_route(struct route *route, int64_t elements, MPI_Datatype type, int destination,
+                               MPI_Comm comm) {
     const int rank = world_rank(destination, comm);
-    if (rank >= 0)
-        count(rank, elements > 0 ? (uint64_t)(elements * size_of(type)) : 0);
+    *route = (struct route){comm, type, destination, elements > 0, rank >= 0, 0, NULL};
+    if (rank >= 0) {
+        route->size = elements > 0 ? size_of(type) : 0;
+        route->peer = peer_of(rank);
+    }
+}
+
+void rw_tune_count_message(int64_t elements, MPI_Datatype type, int destination, MPI_Comm comm) {
+    if (destination < 0) /* MPI_PROC_NULL */
+        return;
+    enter();
+    struct route *const route = &routes[(unsigned)destination % ROUTES];
+    if (RW_UNLIKELY(!route->known || route->destination != destination || route->comm != comm ||
+                    route->type != type))
+        find_route(route, elements, type, destination, comm);
+    if (route->counts)
+        count(route->peer, elements > 0 ? (uint64_t)(elements * route->size) : 0);
     leave();
 }
 
@@ -173,7 +201,7 @@ void rw_tune_count_started(MPI_Request request) {
     enter();
     const unsigned at = place_of(request);
     if (persistent[at].used && persistent[at].request == request)
-        count(persistent[at].world, persistent[at].bytes);
+        count(peer_of(persistent[at].world), persistent[at].bytes);
     leave();
 }
 
@@ -183,6 +211,8 @@ void rw_tune_forget_communicator(MPI_Comm comm) {
         for (unsigned way = 0; way < WAYS; way++)
             if (world_ranks[set][way].comm == comm)
                 world_ranks[set][way].world = 0;
+    for (unsigned at = 0; at < ROUTES; at++)
+        routes[at].known &= routes[at].comm != comm;
     leave();
 }
 
@@ -191,5 +221,7 @@ void rw_tune_forget_type(MPI_Datatype type) {
     for (unsigned at = 0; at < SIZES; at++)
         if (sizes[at].type == type)
             sizes[at].known = 0;
+    for (unsigned at = 0; at < ROUTES; at++)
+        routes[at].known &= routes[at].type != type;
     leave();
 }

@@ -52,6 +52,28 @@ struct rw_tune_site *rw_progress_find_site(uintptr_t key, unsigned first) {
     return taken;
 }
 
+uint64_t rw_progress_time(struct rw_tune_site *site, uint64_t begin, int waits, int polls) {
+    const uint64_t end = rw_ticks(), ticks = end - begin, earliest = begin - rw_tune.most_apart;
+    const uint64_t from = site->counted_to > earliest ? site->counted_to : earliest;
+    const uint64_t room = end + rw_tune.most_apart - from;
+    const uint64_t counted = ticks * site->stands_for < room ? ticks * site->stands_for : room;
+    site->counted_to = from + counted;
+    RW_ADD(rw_page->mpi_ticks, counted);
+    if (waits) {
+        RW_ADD(rw_page->wait_ticks, counted);
+        RW_PUT(rw_page->entered, 0);
+    }
+    if (ticks < rw_tune.long_ticks && (polls || rw_tune.quick)) {
+        rw_tune.random = rw_tune.random * 6364136223846793005ull + 1442695040888963407ull;
+        site->left = (uint16_t)((rw_tune.random >> 33) % (2 * RW_MEAN_DISTANCE - 1));
+        site->stands_for = RW_MEAN_DISTANCE;
+    } else {
+        site->left = 0;
+        site->stands_for = 1;
+    }
+    return end;
+}
+
 static void write_iterations(uint64_t more, uint64_t at) {
     RW_ADD(rw_page->iterations, more);
     RW_PUT(rw_page->iteration_ticks, at);
@@ -59,10 +81,11 @@ static void write_iterations(uint64_t more, uint64_t at) {
 
 void rw_progress_iterations(uint64_t at) {
     const uint64_t now = at ? at : rw_ticks();
-    const uint64_t each = (now - rw_page->iteration_ticks) / rw_tune.batch;
-    const uint64_t fit = rw_tune.long_ticks * LONG_CALLS_OF_BATCH / (each | 1);
+    const uint64_t took = now - rw_page->iteration_ticks;
+    const uint64_t room = rw_tune.long_ticks * LONG_CALLS_OF_BATCH * rw_tune.batch;
     write_iterations(rw_tune.batch, now);
-    rw_tune.batch = fit < 1 ? 1 : fit < LARGEST_BATCH ? (uint32_t)fit : LARGEST_BATCH;
+    /* As many as fit into that time, without a division where they are short. */
+    rw_tune.batch = room >= took * LARGEST_BATCH ? LARGEST_BATCH : room < took ? 1 : (uint32_t)(room / took);
     rw_tune.to_go = rw_tune.every * rw_tune.batch;
 }
 

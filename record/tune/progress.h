@@ -24,6 +24,9 @@
 #define RW_RECENT 256u
 #define RW_MEAN_DISTANCE 32u
 
+/* For what few calls need: the others then keep nothing in registers for its sake. */
+#define RW_COLD __attribute__((cold, noinline))
+
 struct rw_tune_site {
     uintptr_t key;       /* 0: free */
     uint32_t calls;      /* since MPI_Init */
@@ -54,14 +57,16 @@ struct rw_tune_thread {
 extern __thread struct rw_tune_thread rw_tune_thread RW_HIDDEN __attribute__((tls_model("initial-exec")));
 
 RW_HIDDEN void rw_progress_start(void);
-RW_HIDDEN void rw_progress_end_epoch(void);
+RW_HIDDEN RW_COLD void rw_progress_end_epoch(void);
 RW_HIDDEN void rw_progress_end(void);
 /** @brief `rw_tune.batch` iterations have ended; at 0: now. */
-RW_HIDDEN void rw_progress_iterations(uint64_t at);
+RW_HIDDEN RW_COLD void rw_progress_iterations(uint64_t at);
 /** @brief The program says itself that an iteration has ended. */
 RW_HIDDEN void rw_progress_pcontrol(void);
 /** @brief The entry of a place that is not where it is looked for first. */
-RW_HIDDEN struct rw_tune_site *rw_progress_find_site(uintptr_t key, unsigned first);
+RW_HIDDEN RW_COLD struct rw_tune_site *rw_progress_find_site(uintptr_t key, unsigned first);
+/** @brief The call at a place that began then has ended, and is timed; @return when. */
+RW_HIDDEN RW_COLD uint64_t rw_progress_time(struct rw_tune_site *site, uint64_t begin, int waits, int polls);
 
 /* One call, from its begin to its end. */
 struct rw_tune_call {
@@ -88,43 +93,27 @@ static inline struct rw_tune_call rw_tune_begin(uintptr_t frame, uintptr_t key, 
     return call;
 }
 
-static inline void rw_tune_end(struct rw_tune_call call, int waits, int polls) {
+/* In all wrappers: a call of it would cost a tenth of what it does. */
+static inline __attribute__((always_inline)) void rw_tune_end(struct rw_tune_call call, int waits,
+                                                              int polls) {
     struct rw_tune_site *const site = call.site;
     uint64_t end = 0;
+    if (RW_UNLIKELY(call.begin != 0))
+        end = rw_progress_time(site, call.begin, waits, polls);
     /* A rank that asks while it waits calls the more often the longer it waits. */
-    if (!polls)
+    if (!polls) {
         RW_ADD_SHARED(rw_page->calls, 1);
-    if (call.begin) {
-        end = rw_ticks();
-        const uint64_t ticks = end - call.begin, earliest = call.begin - rw_tune.most_apart;
-        const uint64_t from = site->counted_to > earliest ? site->counted_to : earliest;
-        const uint64_t room = end + rw_tune.most_apart - from;
-        const uint64_t counted = ticks * site->stands_for < room ? ticks * site->stands_for : room;
-        site->counted_to = from + counted;
-        RW_ADD(rw_page->mpi_ticks, counted);
-        if (waits) {
-            RW_ADD(rw_page->wait_ticks, counted);
-            RW_PUT(rw_page->entered, 0);
+        if (RW_LIKELY(site != NULL)) {
+            site->calls++;
+            rw_tune.recent[rw_tune.calls++ % RW_RECENT] = (uint8_t)(site - rw_tune.sites);
+            if (site == rw_tune.anchor) {
+                rw_tune.anchor_at = rw_tune.calls;
+                if (RW_UNLIKELY(--rw_tune.to_go == 0))
+                    rw_progress_iterations(end);
+            }
+            if (RW_UNLIKELY(rw_tune.calls >= rw_tune.epoch_end))
+                rw_progress_end_epoch();
         }
-        if (ticks < rw_tune.long_ticks && (polls || rw_tune.quick)) {
-            rw_tune.random = rw_tune.random * 6364136223846793005ull + 1442695040888963407ull;
-            site->left = (uint16_t)((rw_tune.random >> 33) % (2 * RW_MEAN_DISTANCE - 1));
-            site->stands_for = RW_MEAN_DISTANCE;
-        } else {
-            site->left = 0;
-            site->stands_for = 1;
-        }
-    }
-    if (!polls && RW_LIKELY(site != NULL)) {
-        site->calls++;
-        rw_tune.recent[rw_tune.calls++ % RW_RECENT] = (uint8_t)(site - rw_tune.sites);
-        if (site == rw_tune.anchor) {
-            rw_tune.anchor_at = rw_tune.calls;
-            if (--rw_tune.to_go == 0)
-                rw_progress_iterations(end);
-        }
-        if (RW_UNLIKELY(rw_tune.calls >= rw_tune.epoch_end))
-            rw_progress_end_epoch();
     }
     rw_tune_thread.busy = 0;
 }

@@ -105,7 +105,6 @@ rankwise_record_attach(uint32_t version, const struct rw_library *library,
         return trouble;
     memcpy(rw_next, library->next, sizeof rw_next);
     rw_page_prepare(library->directory);
-    rw_tune_note_polls();
     rw_function chosen[RW_ENTRIES][RW_CALL_COUNT];
     memcpy(chosen, rw_tune_plain, sizeof chosen);
 #define CHOOSE_AS(prefix, name, call)                                                                        \
