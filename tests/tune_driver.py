@@ -152,8 +152,20 @@ def masks(pid: int) -> dict[int, frozenset[int]]:
 def begun_by(pid: int, thread: int) -> int:
     """A thread that this one of the process, tests/programs/many_threads.c, begins."""
     before = set(masks(pid))
-    if ctypes.CDLL(None).tgkill(pid, thread, signal.SIGUSR2) != 0:
-        raise ProcessLookupError
+    signal_thread(pid, thread, signal.SIGUSR2)
     while not (born := set(masks(pid)) - before):
         time.sleep(0.001)
     return born.pop()
+
+
+def execute(process: subprocess.Popen, thread: int) -> None:
+    """Have this thread of the process, tests/programs/many_threads.c, execute the program anew."""
+    signal_thread(process.pid, thread, signal.SIGUSR1)
+    assert process.stdout is not None
+    assert process.stdout.readline() == "ready\n"
+
+
+def signal_thread(pid: int, thread: int, number: int) -> None:
+    """Send a signal to one thread."""
+    if ctypes.CDLL(None).tgkill(pid, thread, number) != 0:
+        raise ProcessLookupError

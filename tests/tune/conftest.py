@@ -100,18 +100,21 @@ def driving(tmp_path, driver_program):
 
 @pytest.fixture
 def slow_disk(tmp_path):
-    """Function (driver, line, meanwhile) -> its answer; `meanwhile` runs while the journal gets on the disk."""
+    """Function (driver, line, meanwhile...) -> its answer; the n-th runs while the n-th record gets on the disk."""
 
-    def during(driver, line: str, meanwhile) -> str:
-        gate = tmp_path / "gate"
-        os.mkfifo(gate)
+    def during(driver, line: str, *meanwhile) -> str:
+        gates = [tmp_path / f"gate{at}" for at in range(len(meanwhile))]
+        for gate in gates:
+            os.mkfifo(gate)
         journal = driver.state / "journal"
         before = journal.stat().st_size
-        driver.ask(f"disk {gate}")
+        driver.ask("disk " + " ".join(map(str, gates)))
         driver.tell(line)
-        assert until(lambda: journal.stat().st_size > before)
-        meanwhile()
-        with open(gate, "w"):
-            return driver.answer()
+        for gate, act in zip(gates, meanwhile, strict=True):
+            assert until(lambda: journal.stat().st_size > before)  # noqa: B023
+            before = journal.stat().st_size
+            act()
+            open(gate, "w").close()
+        return driver.answer()
 
     return during

@@ -2,6 +2,7 @@
 // A LinuxSystem that does what it reads from its stdin, a line at a time, and answers each with a line of
 // JSON or text. `driver --read KIND FILE...` hands files to the reader of a KIND; built with sanitizers, it
 // ends badly on any wrong access.
+#include <deque>
 #include <fcntl.h>
 #include <iostream>
 #include <sstream>
@@ -23,7 +24,7 @@ namespace {
 
 using namespace rankwise::tune;
 
-std::string gate;
+std::deque<std::string> gates;
 Births births;
 
 PuSet pus(const std::string &list) {
@@ -198,8 +199,10 @@ void do_line(const std::string &line, LinuxSystem &system) {
         std::cout << (births.are_listed(task.number()) ? "listed" : "not yet") << std::endl;
     } else if (what == "restore") {
         std::cout << given_back_text(system.restore()) << std::endl;
-    } else if (what == "disk") { // the next record is on it once somebody has opened this FIFO
-        words >> gate;
+    } else if (what == "disk") { // the next records are on it once somebody has opened each one's FIFO
+        while (words >> to) {
+            gates.push_back(to);
+        }
         std::cout << std::endl;
     } else if (what == "guard") {
         std::cout << system.watch_guard() << std::endl;
@@ -300,8 +303,10 @@ void read_file(const std::string &kind, const std::string &path) {
 } // namespace
 
 extern "C" int fdatasync(int file) {
-    if (!gate.empty()) {
-        const Descriptor opened(open(std::exchange(gate, {}).c_str(), O_RDONLY));
+    if (!gates.empty()) {
+        const auto gate = gates.front();
+        gates.pop_front();
+        const Descriptor opened(open(gate.c_str(), O_RDONLY));
     }
     return static_cast<int>(syscall(SYS_fdatasync, file));
 }

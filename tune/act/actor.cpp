@@ -376,38 +376,60 @@ void Actor::settle(const std::vector<RankSample> &ranks, std::vector<ThreadEntry
     });
 }
 
+/// What would be taken back of one thread would be of another one, too.
+void Actor::take_back_alike(const TaskId &from, const TaskId &thread) {
+    for (auto *const of : {&last_.masks.threads, &stuck_.threads}) {
+        of->erase(thread);
+        if (const auto known = of->find(from); known != of->end()) {
+            auto copy = known->second;
+            copy.thread = thread;
+            of->emplace(thread, copy);
+        }
+    }
+}
+
 /// Threads that have their mask from one whose entry will say something else get entries of their own.
+/// @param[in] from in what the journal says
 void Actor::keep_origins(const RankSample &rank, const ThreadEntry &from, const PuSet &cpuset,
                          std::vector<ThreadEntry> &changed) {
     const bool is_main = from.thread == from.process;
+    Entries siblings;
     for (const auto &thread : rank.threads) {
         if (content_.threads.contains(thread.id)) {
             continue;
         }
+        siblings = siblings.empty() ? entries_of(content_.threads, from.process) : siblings;
         ThreadEntry entry = from;
         entry.thread = thread.id;
-        if (inherited_from(thread.mask, cpuset, {&from}) == nullptr) {
-            if (is_main && is_bound_within(thread.mask, from.after, from.original)) {
-                entry.original = exchanged(thread.mask, from.after, from.original);
+        const auto *const parent = inherited_from(thread.mask, cpuset, siblings);
+        if (parent == nullptr && is_main) {
+            if (const auto *const set = bound_within(thread.mask, from)) {
+                entry.original = exchanged(thread.mask, *set, from.original);
                 entry.before = entry.after = thread.mask;
                 changed.push_back(entry);
             }
+        }
+        if (parent != &from) {
             continue;
         }
-        const bool has_before = thread.mask != from.after && thread.mask != cut(from.after, cpuset);
-        if (has_before) {
+        if (thread.mask != from.after && thread.mask != cut(from.after, cpuset)) {
             std::swap(entry.before, entry.after);
         }
         changed.push_back(entry);
-        for (auto *const of : {&last_.masks.threads, &stuck_.threads}) {
-            const auto known = of->find(from.thread);
-            if (known != of->end() && !has_before) {
-                auto copy = known->second;
-                copy.thread = thread.id;
-                of->insert_or_assign(thread.id, copy);
-            }
-        }
+        take_back_alike(from.thread, thread.id);
     }
+}
+
+/// @return the entry of the thread that executed a program, and has the main thread's number and its own mask
+/// since: none but the main one is there of those that have entries. Null: it is not known
+const ThreadEntry *Actor::executor_of(const RankSample &rank, const PuSet &cpuset) const {
+    auto others = entries_of(content_.threads, rank.process);
+    std::erase_if(others, [&](const ThreadEntry *entry) { return entry->thread == rank.process; });
+    const auto is_there = [&](const ThreadEntry *entry) {
+        return std::ranges::find(rank.threads, entry->thread, &ThreadSample::id) != rank.threads.end();
+    };
+    return std::ranges::any_of(others, is_there) ? nullptr
+                                                 : inherited_from(rank.threads.front().mask, cpuset, others);
 }
 
 void Actor::heed(const RankSample &rank, std::vector<ThreadEntry> &changed) {
@@ -429,6 +451,14 @@ void Actor::heed(const RankSample &rank, std::vector<ThreadEntry> &changed) {
             }
             continue;
         }
+        const auto *const executor = thread.id == rank.process ? executor_of(rank, *cpuset) : nullptr;
+        if (executor != nullptr && thread.mask != cut(entry.after, *cpuset)) {
+            entry = *executor;
+            entry.thread = thread.id;
+            changed.push_back(entry);
+            take_back_alike(executor->thread, thread.id);
+            continue;
+        }
         if ((entry.after & *cpuset).any()) {
             // What its runtime has bound it to since is mapped back with the rest.
             if (thread.mask == cut(entry.after, *cpuset) ||
@@ -439,7 +469,7 @@ void Actor::heed(const RankSample &rank, std::vector<ThreadEntry> &changed) {
                 continue; // another one since, or another cpuset: the next look will tell
             }
             // somebody else's will
-            keep_origins(rank, entry, *cpuset, changed);
+            keep_origins(rank, known->second, *cpuset, changed);
             entry.original = to_give_back(proc_, rank.process.number, thread.id.number, thread.mask, *cpuset);
             entry.before = entry.after = thread.mask;
             changed.push_back(entry);
@@ -448,6 +478,7 @@ void Actor::heed(const RankSample &rank, std::vector<ThreadEntry> &changed) {
         }
         // None of its units is left, and it is the kernel's doing: once they are back, so is what it had.
         unsettled_.insert(thread.id);
+        keep_origins(rank, known->second, *cpuset, changed);
         entry.before = entry.after;
         entry.after = thread.mask;
         changed.push_back(entry);

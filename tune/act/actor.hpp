@@ -69,6 +69,8 @@ class Actor {
     void heed(const RankSample &rank, std::vector<ThreadEntry> &changed);
     void keep_origins(const RankSample &rank, const ThreadEntry &from, const PuSet &cpuset,
                       std::vector<ThreadEntry> &changed);
+    const ThreadEntry *executor_of(const RankSample &rank, const PuSet &cpuset) const;
+    void take_back_alike(const TaskId &from, const TaskId &thread);
     void stick(const JournalContent &left);
     void try_again();
 

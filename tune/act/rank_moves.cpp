@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "act/cpuset.hpp"
-#include "act/restore.hpp"
 #include "proc/tasks.hpp"
 #include "proc/text.hpp"
 
@@ -36,32 +35,14 @@ RankMoves::RankMoves(const std::vector<RankMove> &moves, const std::vector<RankS
     : moves_(moves), ranks_(ranks), proc_(proc), sys_(sys), guard_(guard), journal_(journal),
       content_(content) {}
 
-std::vector<const ThreadEntry *> RankMoves::entries_of(const TaskId &process) const {
-    std::vector<const ThreadEntry *> entries;
-    for (const auto &[id, entry] : content_.threads) {
-        if (entry.process == process) {
-            entries.push_back(&entry);
-        }
-    }
-    return entries;
-}
-
 /// Of a thread that was moved before, was born to one that was, or has bound itself within what its rank was
 /// given.
 std::optional<PuSet> RankMoves::original_of(const TaskId &thread, const PuSet &mask, const PuSet &cpuset,
-                                            const std::vector<const ThreadEntry *> &siblings) const {
+                                            const Entries &siblings) const {
     if (const auto known = content_.threads.find(thread); known != content_.threads.end()) {
         return known->second.original;
     }
-    if (const auto *const from = inherited_from(mask, cpuset, siblings)) {
-        return from->original;
-    }
-    const auto main = std::ranges::find_if(
-        siblings, [](const ThreadEntry *entry) { return entry->thread.number == entry->process.number; });
-    if (main != siblings.end() && is_bound_within(mask, (*main)->after, (*main)->original)) {
-        return exchanged(mask, (*main)->after, (*main)->original);
-    }
-    return std::nullopt;
+    return inherited_original(mask, cpuset, siblings);
 }
 
 const PuSet &RankMoves::allowed(const std::string &group) {
@@ -70,7 +51,7 @@ const PuSet &RankMoves::allowed(const std::string &group) {
     if (!is_new) {
         return units; // threads' masks are looked at again where each is moved
     }
-    std::map<TaskId, std::vector<const ThreadEntry *>> entries;
+    std::map<TaskId, Entries> entries;
     for (const auto &[id, entry] : content_.threads) {
         entries[entry.process].push_back(&entry);
     }
@@ -105,6 +86,9 @@ std::string RankMoves::check(const RankMove &move, Mover &mover) {
         return mover.name + " ended";
     }
     mover.cpuset = cpuset_of(proc_, sys_, move.process.number);
+    for (const auto *const entry : entries_of(content_.threads, move.process)) {
+        mover.had.push_back(*entry);
+    }
     // Also `from`: what a thread has of `to` goes there.
     if (((move.from | move.to) & ~allowed(rank->group)).any()) {
         return mover.name + " is to go to units that its job was not given";
@@ -116,8 +100,7 @@ std::string RankMoves::check(const RankMove &move, Mover &mover) {
     return why.empty() ? why : mover.name + " " + why;
 }
 
-std::string RankMoves::find_thread(Mover &mover, std::int32_t number,
-                                   const std::vector<const ThreadEntry *> &siblings) {
+std::string RankMoves::find_thread(Mover &mover, std::int32_t number, const Entries &siblings) {
     Text text;
     const auto process = mover.move->process;
     const auto mask = affinity_of(number);
@@ -143,12 +126,16 @@ std::string RankMoves::find_thread(Mover &mover, std::int32_t number,
     }
     mover.seen.insert(number);
     // Of a thread that was born meanwhile, both are possible: it has its parent's mask of before, or of
-    // after.
+    // after, or has bound itself to a part of the main thread's.
+    const auto is_from = [&](const ThreadEntry &other, const PuSet &set, const PuSet &in_exchange_for) {
+        return other.process == process &&
+               (set == *mask || (other.thread == process && is_bound_within(*mask, set, in_exchange_for)));
+    };
     const auto is_from_moved = [&](const ThreadEntry &other) {
-        return other.process == process && other.after == *mask;
+        return is_from(other, other.after, other.before);
     };
     const auto is_from_unmoved = [&](const ThreadEntry &other) {
-        return other.process == process && other.before == *mask;
+        return is_from(other, other.before, other.after);
     };
     if (std::ranges::any_of(written_, is_from_moved) && !std::ranges::any_of(written_, is_from_unmoved)) {
         return {};
@@ -169,7 +156,11 @@ std::string RankMoves::find_threads(Mover &mover) {
         !list_threads(mover.task.number(), mover.move->process.number, numbers)) {
         return mover.name + " ended";
     }
-    const auto siblings = entries_of(mover.move->process);
+    // What has its parent's mask of before it was moved has what that had then.
+    Entries siblings;
+    for (const auto &entry : mover.had) {
+        siblings.push_back(&entry);
+    }
     for (const auto number : numbers) {
         if (!mover.seen.contains(number)) {
             if (auto why = find_thread(mover, number, siblings); !why.empty()) {

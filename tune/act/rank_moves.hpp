@@ -9,6 +9,7 @@
 
 #include "act/guard.hpp"
 #include "act/journal.hpp"
+#include "act/restore.hpp"
 #include "types.hpp"
 
 namespace rankwise::tune {
@@ -44,18 +45,17 @@ class RankMoves {
         Descriptor task, process;
         PuSet cpuset;
         std::set<std::int32_t> seen;
+        std::vector<ThreadEntry> had;   ///< entries of its threads, before anything was moved
         std::vector<ThreadEntry> found; ///< in a pass: to be moved
     };
     std::string check(const RankMove &move, Mover &mover);
     std::string find_threads(Mover &mover);
-    std::string find_thread(Mover &mover, std::int32_t number,
-                            const std::vector<const ThreadEntry *> &siblings);
+    std::string find_thread(Mover &mover, std::int32_t number, const Entries &siblings);
     std::string set(Mover &mover, const ThreadEntry &entry);
     std::string pass(bool &changed);
-    std::vector<const ThreadEntry *> entries_of(const TaskId &process) const;
     const PuSet &allowed(const std::string &group);
     std::optional<PuSet> original_of(const TaskId &thread, const PuSet &mask, const PuSet &cpuset,
-                                     const std::vector<const ThreadEntry *> &siblings) const;
+                                     const Entries &siblings) const;
 
     const std::vector<RankMove> &moves_;
     const std::vector<RankSample> &ranks_;

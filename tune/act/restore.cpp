@@ -5,9 +5,9 @@
 #include <cerrno>
 #include <cstdio>
 #include <fcntl.h>
-#include <set>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <utility>
 
 #include "act/births.hpp"
 #include "act/cpuset.hpp"
@@ -31,7 +31,7 @@ bool is_ours(const PuSet &mask, const ThreadEntry &entry, const PuSet &cpuset) {
 class ProcessRestore {
   public:
     ProcessRestore(const std::string &proc, const std::string &sys, const TaskId &process,
-                   const std::vector<const ThreadEntry *> &entries, Restored &restored)
+                   const Entries &entries, Restored &restored)
         : proc_(proc), sys_(sys), process_(process), entries_(entries), restored_(restored),
           task_(open((proc + "/" + std::to_string(process.number) + "/task").c_str(),
                      O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
@@ -79,6 +79,9 @@ class ProcessRestore {
         }
         PuSet original = from->original;
         seen_.insert(number);
+        if (from->thread.number == number && *mask == from->before && from->before != from->after) {
+            with_before_.insert(from);
+        }
         if (*mask == original && from->after == original) {
             return false;
         }
@@ -87,11 +90,12 @@ class ProcessRestore {
         const bool shows_original = *mask == original || *mask == cut(original, cpuset());
         if (*mask != from->after && *mask != from->before && !shows_original) {
             if (!is_ours(*mask, *from, cpuset())) {
-                if (!is_bound_within(*mask, from->after, from->original)) {
+                const auto *const set = bound_within(*mask, *from);
+                if (set == nullptr) {
                     ++restored_.changed_since;
                     return false;
                 }
-                original = exchanged(*mask, from->after, original);
+                original = exchanged(*mask, *set, original);
             }
         }
         if (!is_thread_of(task_.number(), number)) {
@@ -111,14 +115,25 @@ class ProcessRestore {
 
     /// The entry that says what a thread had; null: it made its mask itself.
     const ThreadEntry *origin_of(std::int32_t number, const PuSet &mask) {
-        if (const auto *const entry = entry_of(number)) {
+        const auto *const own = entry_of(number);
+        if (own != nullptr && (own != main_ || !may_be_executors(mask))) {
+            return own;
+        }
+        if (const auto *const entry = inherited_from(mask, cpuset(), entries_, with_before_)) {
             return entry;
         }
-        if (const auto *const entry = inherited_from(mask, cpuset(), entries_)) {
-            return entry;
-        }
-        const bool is_bound = main_ != nullptr && is_bound_within(mask, main_->after, main_->original);
-        return is_bound ? main_ : nullptr;
+        const bool is_bound = main_ != nullptr && bound_within(mask, *main_) != nullptr;
+        return own != nullptr || is_bound ? main_ : nullptr;
+    }
+
+    /// Whether the main thread's number and its mask may be those of another thread, which executed a
+    /// program: of those that have entries none but the main one is there then.
+    bool may_be_executors(const PuSet &mask) {
+        const auto is_another = [&](std::int32_t number) {
+            return number != process_.number && entry_of(number) != nullptr;
+        };
+        return mask != main_->original && !is_ours(mask, *main_, cpuset()) &&
+               std::ranges::none_of(numbers_, is_another);
     }
 
     const ThreadEntry *entry_of(std::int32_t number) const {
@@ -142,7 +157,7 @@ class ProcessRestore {
 
     const std::string &proc_, &sys_;
     TaskId process_;
-    const std::vector<const ThreadEntry *> &entries_;
+    const Entries &entries_;
     Restored &restored_;
     Descriptor task_;
     std::map<std::int32_t, const ThreadEntry *> by_number_;
@@ -150,6 +165,7 @@ class ProcessRestore {
     std::optional<PuSet> cpuset_;       ///< most need none
     std::vector<std::int32_t> numbers_;
     std::set<std::int32_t> seen_;
+    std::set<const ThreadEntry *> with_before_; ///< their threads had the mask of `before`
     Births births_;
     bool is_first_pass_ = true;
 };
@@ -198,22 +214,58 @@ void restore_interrupt(const InterruptEntry &entry, const std::string &proc, Res
 
 } // namespace
 
-const ThreadEntry *inherited_from(const PuSet &mask, const PuSet &cpuset,
-                                  const std::vector<const ThreadEntry *> &entries) {
+Entries entries_of(const std::map<TaskId, ThreadEntry> &threads, const TaskId &process) {
+    Entries entries;
+    for (const auto &[id, entry] : threads) {
+        if (entry.process == process) {
+            entries.push_back(&entry);
+        }
+    }
+    return entries;
+}
+
+const ThreadEntry *inherited_from(const PuSet &mask, const PuSet &cpuset, const Entries &entries,
+                                  const std::set<const ThreadEntry *> &with_before) {
     const ThreadEntry *from = nullptr;
+    int best = 0;
     for (const auto *const entry : entries) {
-        const bool main = entry->thread.number == entry->process.number;
-        if (is_ours(mask, *entry, cpuset) && (from == nullptr || main)) {
+        if (!is_ours(mask, *entry, cpuset)) {
+            continue;
+        }
+        const PuSet &now = with_before.contains(entry) ? entry->before : entry->after;
+        const int has = mask == now || mask == cut(now, cpuset) ? 2 : 0;
+        const int fit = 1 + has + (entry->thread == entry->process ? 1 : 0);
+        if (fit > best) {
             from = entry;
+            best = fit;
         }
     }
     return from;
 }
 
+const PuSet *bound_within(const PuSet &mask, const ThreadEntry &entry) {
+    for (const auto *const set : {&entry.after, &entry.before}) {
+        if (is_bound_within(mask, *set, entry.original)) {
+            return set;
+        }
+    }
+    return nullptr;
+}
+
+std::optional<PuSet> inherited_original(const PuSet &mask, const PuSet &cpuset, const Entries &entries) {
+    if (const auto *const from = inherited_from(mask, cpuset, entries)) {
+        return from->original;
+    }
+    const auto main = std::ranges::find_if(
+        entries, [](const ThreadEntry *entry) { return entry->thread == entry->process; });
+    const auto *const set = main != entries.end() ? bound_within(mask, **main) : nullptr;
+    return set != nullptr ? std::optional(exchanged(mask, *set, (*main)->original)) : std::nullopt;
+}
+
 Restored restore(const JournalContent &content, const std::string &proc, const std::string &sys,
                  useconds_t most_waiting_us) {
     Restored restored;
-    std::map<TaskId, std::vector<const ThreadEntry *>> entries;
+    std::map<TaskId, Entries> entries;
     for (const auto &[id, entry] : content.threads) {
         entries[entry.process].push_back(&entry);
     }
@@ -257,16 +309,26 @@ std::string restored_text(const Restored &restored) {
 
 namespace {
 
-/// @brief Add an entry of a journal to those that were left before it.
-template <typename Key, typename Entry>
-void add_behind(std::map<Key, Entry> &left, const Key &key, Entry entry) {
-    const auto before = left.find(key);
-    // What this tuner found was what the one before could not take back: either of two masks.
+/// @brief Add entries of a journal to those that were left before it. What this tuner found was what the one
+/// before could not take back, either of two masks, also of a thread that was born with it.
+void add_behind(std::map<TaskId, ThreadEntry> &left, const std::map<TaskId, ThreadEntry> &found) {
+    const auto before = std::exchange(left, found);
+    for (auto &[id, entry] : left) {
+        const auto own = before.find(id);
+        const auto entries = own != before.end() ? Entries{&own->second} : entries_of(before, entry.process);
+        const auto original = inherited_original(entry.original, PuSet{}.set(), entries);
+        entry.original = original.value_or(entry.original);
+    }
+    left.insert(before.begin(), before.end());
+}
+
+void add_behind(std::map<std::int32_t, InterruptEntry> &left, InterruptEntry entry) {
+    const auto before = left.find(entry.number);
     if (before != left.end() &&
         (entry.original == before->second.after || entry.original == before->second.before)) {
         entry.original = before->second.original;
     }
-    left.insert_or_assign(key, std::move(entry));
+    left.insert_or_assign(entry.number, entry);
 }
 
 /// @brief Add what a journal of this boot says to what was left before it.
@@ -283,11 +345,9 @@ bool take_journal(int file, const std::string &boot, JournalContent &content) {
         content.damaged = found.damaged && found.owner.number == 0;
         return true;
     }
-    for (const auto &[id, entry] : found.threads) {
-        add_behind(content.threads, id, entry);
-    }
+    add_behind(content.threads, found.threads);
     for (const auto &[number, entry] : found.interrupts) {
-        add_behind(content.interrupts, number, entry);
+        add_behind(content.interrupts, entry);
     }
     content.owner = found.owner;
     content.boot = boot;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <optional>
+#include <set>
 #include <string>
 #include <unistd.h>
 #include <vector>
@@ -25,14 +27,31 @@ struct Restored : GivenBack {
 /// @return what was given back and what could not be, as a sentence; empty if there was nothing
 std::string restored_text(const Restored &restored);
 
-/// @brief Of the entries of one process, the one that a thread without an entry inherited its mask from.
+using Entries = std::vector<const ThreadEntry *>;
+
+/// @return those of the threads of one process
+Entries entries_of(const std::map<TaskId, ThreadEntry> &threads, const TaskId &process);
+
+/// @brief Of the entries of one process, the one that a thread without an entry inherited its mask from: that
+/// of a thread that has this mask before those that had it, and the main thread's before others.
+/// @param[in] with_before those whose threads have the mask of `before`; the others have that of `after`
 /// @return null: of none of them; it made its mask itself
-const ThreadEntry *inherited_from(const PuSet &mask, const PuSet &cpuset,
-                                  const std::vector<const ThreadEntry *> &entries);
+const ThreadEntry *inherited_from(const PuSet &mask, const PuSet &cpuset, const Entries &entries,
+                                  const std::set<const ThreadEntry *> &with_before = {});
+
+/// @return of the two masks that the last change knew, the one that a thread has bound itself within; null:
+/// within none
+const PuSet *bound_within(const PuSet &mask, const ThreadEntry &entry);
+
+/// @brief What a thread without an entry had before the first change, by that of the thread which it has its
+/// mask from, or by the main thread's, where it has bound itself within that.
+/// @return none: it had what it has
+std::optional<PuSet> inherited_original(const PuSet &mask, const PuSet &cpuset, const Entries &entries);
 
 /// @brief Give each thread its original mask that has what was set last, or that cut by its cpuset; threads
 /// that were born under a changed mask get that of the thread they have it from, the main thread before
-/// others. A thread that is bound within what was set is bound within its original. Where the cpuset has none
+/// others; one that executed a program gets its own, though it has the main thread's number since. A thread
+/// that is bound within what was set is bound within its original. Where the cpuset has none
 /// of a mask's units any more, that is all of the cpuset. Interrupts alike.
 Restored restore(const JournalContent &content, const std::string &proc, const std::string &sys,
                  useconds_t most_waiting_us);

@@ -6,7 +6,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from tune_driver import begun_by, masks
+from tune_driver import begun_by, execute, masks
 from waiting import until
 
 pytestmark = pytest.mark.usefixtures("two_pus")
@@ -47,6 +47,90 @@ def test_what_the_main_thread_began_before_somebody_changed_it_goes_back(start, 
     assert until(lambda: not (driver.state / "journal").exists())
     # THEN the thread is back where the main thread was, and that where it was put
     assert masks(a.pid) == {a.pid: {0, 1}, born: {0}}
+
+
+@pytest.mark.parametrize("parent", ["main", "worker"])
+@pytest.mark.parametrize("undone", [False, True], ids=["left", "undone"])
+@pytest.mark.parametrize("ends", ["well", "killed"])
+def test_a_thread_gets_what_its_parent_had_and_not_who_had_its_mask_before(
+    start, driving, parent, undone, ends
+):
+    # GIVEN a rank whose threads, bound to a unit each, were exchanged with one another, and maybe again
+    a = start(1, pus={0})
+    worker = max(masks(a.pid))
+    os.sched_setaffinity(worker, {1})
+    driver = driving(a)
+    assert driver.move((a.pid, "0", "1")) == ""
+    assert masks(a.pid) == {a.pid: {1}, worker: {0}}
+    if undone:
+        assert driver.ask("undo") == ""
+    # WHEN one of them begins another thread, and the tuner ends, or is killed
+    born = begun_by(a.pid, worker if parent == "worker" else a.pid)
+    if ends == "well":
+        driver.end()
+    else:
+        driver.kill()
+    assert until(lambda: not (driver.state / "journal").exists())
+    # THEN that has what its parent had
+    assert masks(a.pid) == {a.pid: {0}, worker: {1}, born: {1} if parent == "worker" else {0}}
+
+
+def test_a_child_of_the_main_thread_is_not_taken_for_another_ones_with_its_mask(start, driving):
+    # GIVEN a rank that was not bound, with a thread that was, which have one mask since the rank was moved
+    a = start(1, pus={0, 1})
+    worker = max(masks(a.pid))
+    os.sched_setaffinity(worker, {1})
+    driver = driving(a)
+    assert driver.move((a.pid, "0-1", "1")) == ""
+    born = begun_by(a.pid, a.pid)
+    # WHEN somebody gives that thread another mask, which is seen, and the tuner is killed
+    os.sched_setaffinity(worker, {0})
+    driver.sample()
+    driver.kill()
+    assert until(lambda: not (driver.state / "journal").exists())
+    # THEN what the main thread has begun has what that had
+    assert masks(a.pid) == {a.pid: {0, 1}, worker: {0}, born: {0, 1}}
+
+
+def test_what_is_begun_while_its_parent_is_moved_is_not_taken_for_another_ones_that_was(
+    start, driving, slow_disk
+):
+    # GIVEN a rank whose threads are bound to a unit each
+    a = start(1, pus={0})
+    worker = max(masks(a.pid))
+    os.sched_setaffinity(worker, {1})
+    driver = driving(a)
+    born = []
+    # WHEN they are exchanged with one another, and the main thread begins one before it has its new unit
+    assert slow_disk(driver, f"move {a.pid} 0 1", lambda: born.append(begun_by(a.pid, a.pid))) == ""
+    # THEN that comes along, and gets back what the main thread had
+    assert masks(a.pid) == {a.pid: {1}, worker: {0}, born[0]: {1}}
+    driver.end()
+    assert masks(a.pid) == {a.pid: {0}, worker: {1}, born[0]: {0}}
+
+
+@pytest.mark.parametrize("ends", ["well", "killed"])
+def test_a_thread_that_executes_a_program_gets_back_its_own_mask_under_the_main_threads_number(
+    start, driving, ends
+):
+    # GIVEN a rank whose threads, bound to a unit each, were exchanged with one another
+    a = start(1, pus={0})
+    worker = max(masks(a.pid))
+    os.sched_setaffinity(worker, {1})
+    driver = driving(a)
+    assert driver.move((a.pid, "0", "1")) == ""
+    # WHEN that which is not the main thread executes a program, which is seen, and the tuner ends, or is killed
+    execute(a, worker)
+    assert set(masks(a.pid).values()) == {frozenset({0})}
+    assert worker not in masks(a.pid)
+    driver.sample()
+    if ends == "well":
+        driver.end()
+    else:
+        driver.kill()
+    assert until(lambda: not (driver.state / "journal").exists())
+    # THEN the program has what this thread had, and not what the main thread had
+    assert set(masks(a.pid).values()) == {frozenset({1})}
 
 
 def write_thread(task: Path, number: int, state: str, ran_ns: int) -> None:

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Masks of several units, where a runtime, a cpuset or a failure changes them between two changes."""
 
+import signal
+
 import pytest
 import tune_driver
 from test_journal import kill_both
@@ -127,7 +129,7 @@ def test_threads_that_are_bound_to_a_unit_each_keep_their_parts(ranks, units, en
         driver.end()
     else:
         driver.kill()
-        until_given_back(units, main, {0})
+        until_given_back(driver)
     assert [units[thread] for thread in (main, helper, partner, other)] == [{0}, {1}, {4}, {5}]
 
 
@@ -154,7 +156,7 @@ def test_units_that_a_cpuset_takes_and_gives_again_stay_the_tuners(
         driver.end()
     else:
         driver.kill()
-        until_given_back(units, main, mask)
+        until_given_back(driver)
     assert units[main] == mask
     assert units[helper] == mask
     assert units[partner] == other
@@ -209,7 +211,8 @@ def test_a_tuner_killed_with_something_that_it_could_not_take_back_leaves_it_to_
     driver.sample()
     units.unlock()
     driver.kill()
-    until_given_back(units, main, {0})
+    until_given_back(driver)
+    assert units[main] == {0}
 
 
 def as_list(units: set[int]) -> str:
@@ -217,9 +220,9 @@ def as_list(units: set[int]) -> str:
     return ",".join(map(str, sorted(units)))
 
 
-def until_given_back(units: Masks, thread: int, mask: set[int]) -> None:
+def until_given_back(driver: tune_driver.Driver) -> None:
     """Wait for the guard."""
-    assert until(lambda: units[thread] == mask)
+    assert until(lambda: not (driver.state / "journal").exists())
 
 
 def test_another_change_that_fails_does_not_make_it_forget_what_is_stuck(ranks, units):
@@ -273,7 +276,7 @@ def test_a_cpuset_that_grows_after_the_end_gives_nobody_what_the_tuner_asked_for
         driver.end()
     else:
         driver.kill()
-        assert until(lambda: not (driver.state / "journal").exists())
+        until_given_back(driver)
     units.give(set(range(64)))
     # THEN the ranks have what they had at first
     assert units[main] == {0, 1}
@@ -315,7 +318,7 @@ def test_what_a_thread_began_in_a_trial_goes_back_with_the_rank(ranks, units):
     assert (units[worker], units[born]) == (SECOND, SECOND)
     # AND after the tuner was killed, where it was at first
     driver.kill()
-    assert until(lambda: not (driver.state / "journal").exists())
+    until_given_back(driver)
     assert (units[worker], units[born], units[a]) == (FIRST, FIRST, {20, 21})
 
 
@@ -332,3 +335,132 @@ def test_what_a_bound_thread_had_is_known_though_somebody_changed_the_main_threa
     assert until(lambda: not (driver.state / "journal").exists())
     # THEN it has the same part of what the rank had
     assert (units[born], units[a]) == ({1}, FIRST | SECOND)
+
+
+def test_what_two_tuners_left_leads_back_also_for_what_was_born_in_between(start, driving, units, online):
+    # GIVEN a rank that a tuner has moved, and that has begun threads since, one of which bound itself to a part
+    process, other = start(0), start(0)
+    units[process.pid], units[other.pid] = FIRST, SECOND | THIRD
+    lines = [online("0-63")]
+    first = driving(process, other, lines=lines)
+    assert first.move((process.pid, "0-3", "4-7")) == ""
+    born, bound = (tune_driver.begun_by(process.pid, process.pid) for _ in range(2))
+    units[born], units[bound] = SECOND, {5}
+    kill_both(first)
+    # GIVEN a second one that could not give it back what it had, moved it all the same, and was killed, too
+    units.lock(0)
+    second = driving(process, other, state=first.state, lines=lines)
+    assert "could not be given back" in second.ask("notes")
+    units.unlock()
+    assert second.move((process.pid, "4-7", "8-11")) == ""
+    assert (units[process.pid], units[born], units[bound]) == (THIRD, THIRD, {9})
+    kill_both(second)
+    # WHEN a third one starts THEN they have what the rank had before the first change of the first, or its part
+    driving(process, other, state=first.state, lines=lines)
+    assert (units[process.pid], units[born], units[bound]) == (FIRST, FIRST, {1})
+
+
+@pytest.mark.parametrize("is_seen", [False, True], ids=["not seen", "seen"])
+def test_a_thread_that_binds_itself_in_a_trial_has_the_same_part_behind_it(ranks, units, is_seen):
+    # GIVEN a rank that was moved, is on trial somewhere else, and has threads that bind themselves there
+    driver, (a, b, c), ((main, helper), _, _) = ranks(FIRST, SECOND, THIRD)
+    assert driver.move((a, "0-3", "4-7"), (b, "4-7", "0-3")) == ""
+    driver.sample()
+    assert driver.move((a, "4-7", "8-11"), (c, "8-11", "4-7")) == ""
+    born = tune_driver.begun_by(a, a)
+    units[helper], units[born] = {9}, {10, 11}
+    if is_seen:
+        driver.sample()
+    # WHEN that is undone THEN they have the same part of what the rank had before it
+    assert driver.ask("undo") == ""
+    assert (units[main], units[helper], units[born]) == (SECOND, {5}, {6, 7})
+    # AND where they bind themselves behind it, and the tuner is killed before it looks again, of what was first
+    units[born] = {4}
+    driver.kill()
+    until_given_back(driver)
+    assert (units[main], units[helper], units[born]) == (FIRST, {1}, {0})
+
+
+def test_what_binds_itself_while_its_rank_is_moved_has_that_part_then_and_at_the_end(ranks, units, slow_disk):
+    # GIVEN a rank that was moved
+    driver, (a, b, c), ((main, _), _, _) = ranks(FIRST, SECOND, THIRD)
+    assert driver.move((a, "0-3", "4-7"), (b, "4-7", "0-3")) == ""
+    born = []
+
+    def begin(units_of_it: set[int]) -> None:
+        born.append(tune_driver.begun_by(a, a))
+        units[born[-1]] = units_of_it
+
+    # WHEN it is moved on, and begins threads that bind themselves before it has other units, and behind that
+    line = f"move {a} 4-7 8-11 {c} 8-11 4-7"
+    assert slow_disk(driver, line, lambda: begin({5}), lambda: begin({10})) == ""
+    # THEN the one comes along, and the other stays
+    assert (units[main], *(units[thread] for thread in born)) == (THIRD, {9}, {10})
+    # AND at the end both have that part of what the rank had at first
+    driver.end()
+    assert (units[main], *(units[thread] for thread in born)) == (FIRST, {1}, {2})
+
+
+def test_what_was_being_begun_when_its_rank_was_moved_is_known_when_a_cpuset_takes_the_units(
+    ranks, units, online
+):
+    # GIVEN a rank that was moved twice, and a thread that is listed only then, with the mask of before
+    driver, (a, b, c), ((main, _), _, _) = ranks(FIRST, SECOND, THIRD)
+    assert driver.move((a, "0-3", "4-7"), (b, "4-7", "0-3")) == ""
+    assert driver.move((a, "4-7", "8-11"), (c, "8-11", "4-7")) == ""
+    born = tune_driver.begun_by(a, a)
+    units[born] = SECOND
+    # WHEN a cpuset takes the rank's new units, which is seen, and the tuner ends
+    online("0-7,12-63")
+    units.give(set(range(64)) - THIRD)
+    assert units[born] == SECOND
+    driver.sample()
+    driver.sample()
+    driver.end()
+    # THEN the thread has what the rank had at first
+    assert (units[main], units[born]) == (FIRST, FIRST)
+
+
+def test_what_a_thread_began_that_could_not_be_taken_back_is_with_it_though_somebody_changed_that(
+    ranks, units
+):
+    # GIVEN a thread that could not be taken back, and has begun another one
+    driver, (a, b), ((main, helper), _) = ranks({0}, {4})
+    units.lock(1)
+    assert driver.move((a, "0", "4"), (b, "4", "0")).endswith("it is tried again")
+    assert units[main] == {4}
+    born = tune_driver.begun_by(a, a)
+    units[born] = {4}
+    # WHEN somebody gives it another mask, and masks can be set again
+    units[main] = {20, 21}
+    units.unlock()
+    driver.sample()
+    # THEN the new one is where the rank is
+    assert (units[main], units[helper], units[born]) == ({20, 21}, {0}, {0})
+
+
+@pytest.mark.parametrize("ends", ["well", "killed", "undone"])
+@pytest.mark.parametrize("is_seen", [False, True], ids=["not seen", "seen"])
+def test_a_program_that_a_thread_executed_has_the_mask_of_that_thread(ranks, units, ends, is_seen):
+    # GIVEN ranks that changed places, of which a thread has a unit that the main thread does not have
+    driver, (a, b), ((main, helper), (_, other)) = ranks(FIRST, SECOND)
+    units[helper], units[other] = {20}, {21}
+    driver.sample()
+    assert driver.move((a, "0-3,20", "4-7,21"), (b, "4-7,21", "0-3,20")) == ""
+    assert (units[main], units[helper]) == (SECOND, {21})
+    # WHEN that thread executes a program, and has the main thread's number since
+    tune_driver.signal_thread(a, helper, signal.SIGUSR1)
+    assert until(lambda: helper not in tune_driver.masks(a) and len(tune_driver.masks(a)) == 2)
+    born = max(tune_driver.masks(a))
+    units[main] = units[born] = {21}
+    if is_seen:
+        driver.sample()
+    # THEN it gets back what that thread had
+    if ends == "well":
+        driver.end()
+    elif ends == "killed":
+        driver.kill()
+        until_given_back(driver)
+    else:
+        assert driver.ask("undo") == ""
+    assert (units[main], units[born]) == ({20}, {20})
