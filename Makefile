@@ -47,7 +47,8 @@ demo: demo-installed
 	@bash examples/demo.sh $(BIN)
 
 demo-short: demo-installed
-	@RANKWISE_DEMO_STEPS=10 RANKWISE_DEMO_RUNS=2 RANKWISE_DEMO_BUDGET=10s bash examples/demo.sh $(BIN)
+	@RANKWISE_DEMO_STEPS=10 RANKWISE_DEMO_RUNS=1 RANKWISE_DEMO_RATE=100mbit RANKWISE_DEMO_BUDGET=10s \
+	    bash examples/demo.sh $(BIN)
 
 test: $(VENV)/.test
 	@bash tests/install_mpis.sh $(BIN)

@@ -3,12 +3,14 @@
 # First a real run: LAMMPS with a rank on each core of this machine is recorded, and its report shown. Then the whole
 # loop in an emulated cluster of four nodes: measure, record, place, run with the placement; the measured gain beside
 # the predicted one.
-# Usage: examples/demo.sh VENV_BIN     (RANKWISE_DEMO_STEPS=100 for more time steps, RANKWISE_DEMO_RUNS=5 for more runs)
+# Usage: examples/demo.sh VENV_BIN     (RANKWISE_DEMO_STEPS=100 for more time steps, RANKWISE_DEMO_RUNS=5 for more runs,
+# RANKWISE_DEMO_RATE=100mbit for a faster network)
 set -eu
 bin=$1
 steps=${RANKWISE_DEMO_STEPS:-50}
 runs=${RANKWISE_DEMO_RUNS:-3}
 budget=${RANKWISE_DEMO_BUDGET:-20s}
+rate=${RANKWISE_DEMO_RATE:-20mbit}
 here=$(cd "$(dirname "$0")" && pwd)
 start=$PWD
 work=$(mktemp -d)
@@ -49,9 +51,10 @@ say "rankwise record --trace --exact-times --callsites -o demo.rw -- $line"
 say "rankwise report demo.rw"
 rankwise report demo.rw
 
-printf '\nNow on a cluster: four emulated nodes of four cores, with a network of 20 Mbit/s between them.\n'
-say "rankwise lab up --name demo --nodes 4 --cores 4 --rate 20mbit"
-if rankwise lab up --name demo --nodes 4 --cores 4 --rate 20mbit; then
+printf '\nNow on a cluster: four emulated nodes of four cores, with a network of %s/s between them.\n' \
+    "${rate/mbit/ Mbit}"
+say "rankwise lab up --name demo --nodes 4 --cores 4 --rate $rate"
+if rankwise lab up --name demo --nodes 4 --cores 4 --rate "$rate"; then
     lab=demo
 elif rankwise lab status --name demo >/dev/null 2>&1; then
     echo "Measuring, placing and running with the placement are left out: they need a lab of their own."

@@ -38,7 +38,8 @@ def main(trace: str, machine_file: str, placement_file: str, directory: str) -> 
     # Of fewer than six runs no interval of 95 % exists.
     count = len(runs["before"])
     spread = "their range" if count < 6 else f"{CONFIDENCE:.0%}"
-    print(f"{'':16}{f'median of {count} runs ({spread})':>32}{'predicted (interval)':>30}")
+    measured = f"median of {count} runs ({spread})" if count > 1 else "one run"
+    print(f"{'':16}{measured:>32}{'predicted (interval)':>30}")
     for name, label in (("before", "as recorded"), ("blocked", "blocked"), ("placed", "as placed")):
         interval = predicted[name].interval
         guess = Median(predicted[name].makespan_s, interval.low_s, interval.high_s, DRAWS)
@@ -52,11 +53,11 @@ def main(trace: str, machine_file: str, placement_file: str, directory: str) -> 
 
 
 def _seconds(value: Median) -> str:
-    return f"{value.value:.2f} s ({value.low:.2f} to {value.high:.2f})"
+    return f"{value.value:.2f} s" + (f" ({value.low:.2f} to {value.high:.2f})" if value.count > 1 else "")
 
 
 def _percent(value: Median) -> str:
-    return f"{value.value:.0%} ({value.low:.0%} to {value.high:.0%})"
+    return f"{value.value:.0%}" + (f" ({value.low:.0%} to {value.high:.0%})" if value.count > 1 else "")
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ from skips import pytest_make_collect_report, pytest_runtest_makereport  # noqa:
 
 # `make test` gives the same answer on the same tree, however busy the machine is; `make test-all` draws anew, and more.
 _PATIENT = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
-settings.register_profile("repeatable", derandomize=True, max_examples=40, **_PATIENT)
+settings.register_profile("repeatable", derandomize=True, max_examples=25, **_PATIENT)
 settings.register_profile("anew", **_PATIENT)
 settings.load_profile("anew")
 
@@ -86,6 +86,19 @@ def leave_libraries_to_test_all(items) -> None:
         leave_all_but(others, drawn // 2 % (3 * max(len(others), 1)))
 
 
+def leave_cases_to_test_all(items) -> None:
+    """Of the cases of a test with the marker `one_of(n)`, mark all but one of n as slow."""
+    cases: dict[tuple, list] = {}
+    for item in items:
+        if item.get_closest_marker("one_of") and not item.get_closest_marker("slow"):
+            cases.setdefault((item.path, item.originalname), []).append(item)
+    for alike in cases.values():
+        alike.sort(key=lambda item: crc32(item.name.encode()))
+        one_of = alike[0].get_closest_marker("one_of").args[0]
+        for item in alike[-(-len(alike) // one_of) :]:
+            item.add_marker(pytest.mark.slow)
+
+
 def leave_all_but(items, kept: int) -> None:
     """Mark as slow all but one of the items, or all if there is no such one."""
     for item in items[:kept] + items[kept + 1 :]:
@@ -108,6 +121,7 @@ def pytest_collection_modifyitems(config, items):
         config.hook.pytest_deselected(items=passed_over)
         items[:] = [item for item in items if takes_its_mpi(item)]
     leave_libraries_to_test_all(items)
+    leave_cases_to_test_all(items)
     for item in items:
         if room_of(item.path) in MEASURING and item.get_closest_marker("slow"):
             item.add_marker("alone")

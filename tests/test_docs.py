@@ -237,6 +237,7 @@ def test_queries_in_sql_find_what_those_in_python_do(query, files, monkeypatch):
     assert found["bytes"].to_list() == pairs["bytes"].sort(descending=True).head(len(found)).to_list()
 
 
+@pytest.mark.one_of(2)
 @pytest.mark.skipif(shutil.which("jq") is None, reason="no jq: `apt-get install jq`")
 @pytest.mark.parametrize("block", [block for block in queries("console") if "jq" in block])
 def test_queries_with_jq_find_something(block, files):

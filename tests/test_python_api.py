@@ -63,6 +63,7 @@ def test_where_it_ran_is_needed_or_a_placement(kept):
         )
 
 
+@pytest.mark.slow
 @pytest.mark.mpi
 @pytest.mark.parametrize("name", ["mpich-5.0.2", pytest.param("openmpi-5.0.11", marks=pytest.mark.slow)])
 def test_a_program_is_recorded_and_a_machine_measured(name, compiled, tmp_path, monkeypatch):

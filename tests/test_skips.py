@@ -23,6 +23,7 @@ pytest.skip("{reason}", allow_module_level=True)
 """
 
 
+@pytest.mark.one_of(2)
 @pytest.mark.parametrize(
     ("text", "reason", "chosen", "said"),
     [

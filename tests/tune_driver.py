@@ -17,6 +17,7 @@ from pathlib import Path
 TOP = Path(__file__).resolve().parent.parent
 INCLUDES = [f"-I{TOP / room}" for room in ("tune", "formats", "core", "record")]
 SANITIZED = ("-O0", "-g1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
+PLAIN = ("-O0",)
 FAST = ("-O2",)
 PLAIN_PUS = ("pu 0 0 0 0 0 0", "pu 1 1 1 0 0 0")
 

@@ -319,6 +319,7 @@ def test_how_it_was_recorded_is_written_down(record, tmp_path, script):
     assert before <= written.start_s <= written.end_s <= time.time()
 
 
+@pytest.mark.one_of(3)
 @pytest.mark.parametrize(
     ("words", "job", "name"),
     [

@@ -39,6 +39,7 @@ def check(library, compiled, directory, size):
     assert different == []
 
 
+@pytest.mark.one_of(4)
 @pytest.mark.mpi
 @pytest.mark.parametrize("library", OPEN_MPIS, ids=lambda library: library.name)
 @pytest.mark.parametrize("size", QUICK_SIZES)
@@ -54,6 +55,7 @@ def test_each_pair_exchanges_what_open_mpi_counts_at_more_sizes(library, compile
     check(library, compiled, tmp_path, size)
 
 
+@pytest.mark.one_of(3)
 @pytest.mark.mpi
 @pytest.mark.parametrize("library", OPEN_MPIS, ids=lambda library: library.name)
 @pytest.mark.parametrize("size", [2, 5, 16])

@@ -94,6 +94,7 @@ def test_the_command_binds_the_ranks_the_other_way_round(tmp_path, command, expe
     assert found.command == expected
 
 
+@pytest.mark.slow
 @given(st.lists(st.integers(0, 1000), min_size=2, max_size=4), st.integers(0, 90))
 def test_a_swap_saves_no_more_than_was_lost(tmp_path_factory, useful_ms, share):
     path = tmp_path_factory.mktemp("swap") / "a.rw"

@@ -86,6 +86,7 @@ def recorded_by_size_range(messages) -> Counter:
     return +found
 
 
+@pytest.mark.one_of(3)
 @pytest.mark.parametrize(
     ("name", "problem_class", "ranks", "options"), EVERY, ids=[case[0] for case in EVERY]
 )
@@ -116,6 +117,7 @@ def test_tables_have_what_is_counted_without_running(tmp_path, name, problem_cla
 EXACT = ("cg", "mg", "lammps", "ring", "tree")
 
 
+@pytest.mark.one_of(3)
 @pytest.mark.parametrize("case", EVERY, ids=lambda case: case[0])
 def test_a_prediction_is_that_of_the_workloads_own_schedule(tmp_path, case):
     # GIVEN a recording of ranks of which each has a node, so that no collective goes by nodes
@@ -134,6 +136,7 @@ def test_a_prediction_is_that_of_the_workloads_own_schedule(tmp_path, case):
     assert found.makespan_s(ran.placement) == pytest.approx(wanted.makespan_s(ran.placement), rel=tolerance)
 
 
+@pytest.mark.one_of(3)
 @pytest.mark.parametrize("case", EVERY, ids=lambda case: case[0])
 def test_the_recorded_run_is_its_own_replay(tmp_path, case):
     # GIVEN a recording made on a machine with several ranks a node

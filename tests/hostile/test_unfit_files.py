@@ -27,6 +27,7 @@ def refused(*words):
     return answer.err
 
 
+@pytest.mark.one_of(2)
 @pytest.mark.parametrize("kind", ["pipe", "/dev/zero"])
 def test_pipes_and_devices_are_no_input_of_any_reader(goal, tmp_path, kind):
     path = kind
@@ -43,6 +44,7 @@ def test_pipes_and_devices_are_no_input_of_any_reader(goal, tmp_path, kind):
         assert "it is a pipe or a device" in refused(*words)
 
 
+@pytest.mark.one_of(4)
 @pytest.mark.parametrize(
     "text",
     [

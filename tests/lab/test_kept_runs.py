@@ -98,6 +98,7 @@ def test_replays_that_are_not_anchored_hold_against_runs_that_were_kept(predicti
     assert found.median_error <= THEN[name].plain_median + MARGIN, found
 
 
+@pytest.mark.one_of(4)
 @pytest.mark.parametrize(
     ("name", "key", "factor"),
     [
@@ -112,6 +113,7 @@ def test_times_of_a_machine_with_a_wrong_number_are_wrong(predictions, name, key
     assert abs(found.worst_error) > then.worst + MARGIN, found
 
 
+@pytest.mark.one_of(2)
 @pytest.mark.parametrize("name", THEN)
 @pytest.mark.parametrize("factor", [0.8, 1.5])
 def test_so_are_those_of_replays_that_are_not_anchored(predictions, name, factor):

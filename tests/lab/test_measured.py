@@ -51,6 +51,7 @@ def measured(request, lab, tmp_path_factory):
     return file.load(disturbed_path(path) if done.returncode else path), path.parent, done
 
 
+@pytest.mark.slow
 def test_the_interface_has_the_rate_that_it_was_given(measured):
     machine, directory, _ = measured
     network = machine.link_classes[link_index(machine, "network")]

@@ -144,6 +144,7 @@ def test_a_program_that_aborts_leaves_no_tuner(tune, lab, mpi, compiled):
         assert left_over(lab, node) == []
 
 
+@pytest.mark.slow
 @mpis.only(mpis.runs_in_a_lab, quick=("openmpi-5.0.11",))
 def test_where_a_directory_is_not_shared_its_host_is_named(tune, lab, mpi, compiled):
     # GIVEN a place that only the launching host has
@@ -155,6 +156,7 @@ def test_where_a_directory_is_not_shared_its_host_is_named(tune, lab, mpi, compi
         assert left_over(lab, node) == []
 
 
+@pytest.mark.slow
 def test_a_host_without_room_for_pages_is_not_tuned(tune, mpi, compiled, tmp_path):
     # GIVEN a node on which no directory of pages can be made
     program = tmp_path / "hindered"

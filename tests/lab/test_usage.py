@@ -51,6 +51,7 @@ def test_of_a_run_of_which_a_rank_says_nothing_nothing_is_known(tmp_path):
     assert read(said(tmp_path, (MS, 0, 0, 0, 0, 1, 0, 0, 0)), 2) is None
 
 
+@pytest.mark.slow
 @pytest.mark.root
 @pytest.mark.mpi
 @mpis.only(mpis.runs_in_a_lab, quick=("openmpi-5.0.11",))

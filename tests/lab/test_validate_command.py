@@ -92,6 +92,7 @@ def test_a_machine_file_of_other_nodes_is_refused(line, tmp_path, launcher):
     assert not (tmp_path / "v").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.root
 @pytest.mark.mpi
 def test_the_short_form_measures_predicts_and_tells(line, tmp_path, launcher):

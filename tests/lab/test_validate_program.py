@@ -232,6 +232,7 @@ def test_a_users_program_is_recorded_predicted_and_run_in_a_lab(line, tmp_path, 
     assert again.returncode == 0 and again.stdout.startswith(found["verdict"])
 
 
+@pytest.mark.slow
 @pytest.mark.root
 @pytest.mark.mpi
 def test_a_users_program_is_validated_on_the_hosts_of_a_launch_line(line, tmp_path, compiled):

@@ -113,6 +113,7 @@ def test_drift_from_point_to_point_makes_no_segments(seed):
     assert near(fit.segments[-1].G_s_per_byte, truth.G, 0.1)
 
 
+@pytest.mark.slow
 def test_intervals_hold_the_truth():
     # GIVEN 12 machines, without the slower regime's influence
     truth = Truth()

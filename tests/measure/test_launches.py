@@ -24,6 +24,7 @@ def timed(random, launches, common, own, quantities=TESTS, each=3):
     return points
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("launches", "common", "own"),
     [

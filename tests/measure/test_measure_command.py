@@ -259,6 +259,7 @@ def _content(path: Path) -> bytes:
         return b""
 
 
+@pytest.mark.slow
 @pytest.mark.mpi
 @of_one_family
 def test_the_wrong_mpi_is_noticed(one_of_each, cache, tmp_path):

@@ -128,6 +128,7 @@ def test_windows_of_pairs_that_share_hold_several_messages_however_slow_the_netw
     assert 1e-4 < windows["value3"][0] <= 40e-3
 
 
+@pytest.mark.slow
 def test_a_late_launch_spends_less_on_what_the_fit_needs_and_leaves_out_the_rest(mpi, program):
     # GIVEN steps whose time was over before they began
     steps = [

@@ -66,6 +66,7 @@ FORTRAN_PROGRAMS = [
 ] + [pytest.param("large_counts", "f08", id="large_counts-f08")]
 
 
+@pytest.mark.one_of(3)
 @pytest.mark.matrix(ranks=[5])
 @pytest.mark.parametrize(("chapter", "name"), FORTRAN_PROGRAMS)
 @pytest.mark.parametrize("ranks", [1, 2, 5, 16])

@@ -74,6 +74,7 @@ def command_of(mpi: mpis.Mpi, case: Case, compiled) -> tuple[list, dict[str, str
     return [compiled(mpi, f"hostile/{case.source}", *case.flags, *known)], {}
 
 
+@pytest.mark.one_of(2)
 @pytest.mark.matrix(ranks=[2])
 @pytest.mark.parametrize("ranks", [1, 2, 5, 16])
 @pytest.mark.parametrize(

@@ -22,6 +22,7 @@ def check(mpi, ranks, program, how, record, stated, *arguments, **keywords):
         assert not any(thread.has("lazy") for thread in threads)
 
 
+@pytest.mark.one_of(2)
 @pytest.mark.matrix(ranks=[2])
 @pytest.mark.parametrize("how", RECORDED)
 @pytest.mark.parametrize("ranks", [1, 2, 5])

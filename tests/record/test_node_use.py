@@ -100,6 +100,7 @@ def test_each_job_of_a_recording_has_what_came_while_it_ran(mpi, compiled, recor
     assert packets["2"] < 0.5 * PACKETS
 
 
+@pytest.mark.slow
 @one_mpi
 def test_another_rank_samples_where_the_one_that_did_makes_no_calls(mpi, compiled, record, tmp_path):
     record(mpi, 2, compiled(mpi, "node_use.c"), "turns", 1500, environment={"RANKWISE_SAMPLES": "50"})
@@ -153,6 +154,7 @@ def machine(tmp_path_factory):
     return Machine(tmp_path_factory.mktemp("machine"))
 
 
+@pytest.mark.slow
 @one_mpi
 def test_a_machine_of_a_thousand_cores_and_4096_interrupts(mpi, compiled, record, machine):
     # GIVEN 4096 lines of 1000 CPUs, of which one interrupt of eth0 comes to CPU 997

@@ -163,6 +163,7 @@ def test_a_loop_costs_its_times_only_and_both_readers_see_the_same(mpi, compiled
             path.unlink()
 
 
+@pytest.mark.slow
 def test_programs_that_never_repeat_themselves_are_traced_whole(mpi, compiled, record):
     # GIVEN more different messages than the coder remembers, and lists longer than it takes
     recorded = record(mpi, 2, compiled(mpi, "irregular.c"), trace=True)

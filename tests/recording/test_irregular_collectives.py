@@ -44,6 +44,7 @@ def counted(directory):
                 yield call, int(file.name), int(destination), int(messages), int(length)
 
 
+@pytest.mark.one_of(2)
 @pytest.mark.mpi
 @pytest.mark.parametrize(
     ("library", "chapter", "ranks"),

@@ -33,6 +33,7 @@ def test_a_symbol_that_repeats_itself_a_little_has_a_name():
     assert name.count("int") == 2 + 4 + 8 + 16
 
 
+@pytest.mark.one_of(3)
 @pytest.mark.parametrize("times", [17, 30, 60])
 def test_a_name_without_end_is_not_waited_for(times):
     # GIVEN a symbol of a few hundred characters that stands for 2^17, 2^30 or 2^60 parts, among others

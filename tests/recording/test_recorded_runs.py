@@ -33,6 +33,7 @@ def record(mpi, directory, ranks, *command, options=("--trace",)):
     return Recording.open(directory)
 
 
+@pytest.mark.one_of(2)
 @pytest.mark.mpi
 @pytest.mark.parametrize("size", [1, 2, 5])
 def test_a_ring_of_23_laps_is_counted_exactly(mpi, compiled, tmp_path, size):

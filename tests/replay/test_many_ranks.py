@@ -56,6 +56,7 @@ def ranks(request, computation):
     return make(size, steps, computation)
 
 
+@pytest.mark.one_of(4)
 @pytest.mark.parametrize("S", [0, 65535])
 def test_plain_loggops(ranks, S):
     p = Parameters(**{**vars(P), "S": S})

@@ -109,6 +109,7 @@ def many_nodes(seed: int, overlap: bool, ranks: int = 160, nodes: int = NODES) -
     return Place(node, inside, inside, network, tx_message=100, tx_byte=1, rx_message=70, rx_byte=1)
 
 
+@pytest.mark.one_of(3)
 @pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow), *SLOW_SEEDS])
 @pytest.mark.parametrize(
     "sizes", [[4000], [1, 100, 9000], [9000, 20_000]], ids=["one", "several", "rendezvous"]
@@ -140,6 +141,7 @@ def shared_within_nodes(seed: int, place: Place, waiting: str, interrupts: bool)
     )
 
 
+@pytest.mark.one_of(3)
 @pytest.mark.parametrize(
     ("nodes", "seed"), [(3, 0), *(pytest.param(6, seed, marks=pytest.mark.slow) for seed in range(4))]
 )

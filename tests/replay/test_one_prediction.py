@@ -51,6 +51,7 @@ def test_predict_and_place_say_it(expected, capsys):
         assert each["plain_replay"]["makespan_s"] == prediction.plain.makespan_s
 
 
+@pytest.mark.slow
 def test_python_says_it(expected):
     directory, prediction = expected
     names = (directory / f"{CASE}.rw", directory / "lab.machine.toml")
@@ -60,6 +61,7 @@ def test_python_says_it(expected):
     assert (placed.makespan_s, placed.prediction.interval) == (prediction.makespan_s, prediction.interval)
 
 
+@pytest.mark.slow
 def test_the_demo_says_it(expected, capsys, monkeypatch):
     directory, prediction = expected
     runs = directory / "runs"
@@ -74,6 +76,7 @@ def test_the_demo_says_it(expected, capsys, monkeypatch):
     assert rows == [f"{prediction.makespan_s:.2f} s"] * 2
 
 
+@pytest.mark.slow
 def test_a_validation_says_it(expected, tmp_path):
     directory, prediction = expected
     # GIVEN a validation that has this recording and froze this machine file

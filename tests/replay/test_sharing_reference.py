@@ -165,6 +165,7 @@ def test_what_cores_do_with_bytes_takes_what_was_worked_out_by_hand(ranks, place
     assert picoseconds(on_shared(ranks, place, parts).finish_s) == expected
 
 
+@pytest.mark.one_of(3)
 @pytest.mark.parametrize("what", ["cores", "memory", "interrupts", "all"])
 @pytest.mark.parametrize("seed", range(120))
 def test_finish_times_are_those_of_the_reference(what, seed):

@@ -50,6 +50,7 @@ def test_a_trace_gives_a_timeline(tmp_path):
     assert {"timeline.svg", "timeline.pdf"} <= {each.name for each in (tmp_path / "out").iterdir()}
 
 
+@pytest.mark.slow
 def test_figures_of_one_recording_are_the_same_each_time(tmp_path):
     path = traced(tmp_path / "x.rw")
     for name in ("a", "b"):
@@ -58,6 +59,7 @@ def test_figures_of_one_recording_are_the_same_each_time(tmp_path):
         assert each.read_bytes() == (tmp_path / "b" / each.name).read_bytes(), each.name
 
 
+@pytest.mark.slow
 def test_no_figure_is_replaced_without_force(record, tmp_path, capsys):
     path, out = record(), str(tmp_path / "out")
     assert main(["report", str(path), "--figures", out, "--json", "-q"]) == 0
@@ -92,6 +94,7 @@ def test_each_piece_of_the_timeline_has_the_shares_of_what_was_done_in_it():
     assert collects.tolist() == pytest.approx([0, 0, 0, 0, 0.6, 0, 0])
 
 
+@pytest.mark.one_of(2)
 @pytest.mark.parametrize("ranks", [1, 300])
 def test_figures_of_few_and_many_ranks(tmp_path, ranks):
     path = traced(tmp_path / "x.rw", ranks)

@@ -77,6 +77,7 @@ def test_what_users_typed_is_text(report):
     assert not any("onerror" in attributes for _, attributes in page.elements)
 
 
+@pytest.mark.slow
 def test_commands_in_sentences_are_code_and_have_no_backticks(report, record):
     # GIVEN pages that say what was not recorded, what is missing, and what a tuner did
     broken = build(Recording.open(record(name="b.rw", broken=True)))
@@ -117,6 +118,7 @@ def test_the_page_carries_what_it_draws_with_four_digits(report):
     assert carried["map"]["placed"][0]["nodes"] == whole["map"]["placed"][0]["nodes"]
 
 
+@pytest.mark.one_of(4)
 @pytest.mark.parametrize("ranks", [16, 256, 4096, 10_000])
 def test_the_page_is_small(report, ranks):
     assert len(render(enlarged(report, ranks)).encode()) < 2_000_000

@@ -212,6 +212,7 @@ def test_the_matrix_is_ordered_by_node_with_lines_where_nodes_end(record, tmp_pa
         assert page.locator(TIP).inner_text().startswith("rank 2 to rank 7: ")
 
 
+@pytest.mark.slow
 def test_the_map_begins_on_the_first_window(report, tmp_path):
     with opened(render(enlarged(report, 256)), tmp_path) as shown:
         assert drawn(shown).locator("#map").bounding_box()["y"] < 860

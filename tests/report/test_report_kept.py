@@ -67,6 +67,7 @@ def show(path, *options):
     return (done.stdout, said, path.with_name("app.report.html").read_bytes()), imported.split()
 
 
+@pytest.mark.one_of(3)
 @pytest.mark.parametrize("options", [(), ("-v", "--color", "always"), ("--json", "--force", "-o")], ids=len)
 @pytest.mark.parametrize("broken", [False, True])
 def test_a_second_report_is_the_same_and_takes_none_of_what_made_it(record, cache, broken, options):
@@ -95,6 +96,7 @@ def rename_program(manifest):
     manifest.write_text(manifest.read_text().replace("./app", "./another"))
 
 
+@pytest.mark.one_of(3)
 @pytest.mark.parametrize(
     "change",
     [

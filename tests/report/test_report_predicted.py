@@ -214,6 +214,7 @@ def test_names_of_placements_stay_text(report, tmp_path):
         assert shown.problems == []
 
 
+@pytest.mark.slow
 def test_the_page_of_many_ranks_with_timelines_is_small(report):
     # GIVEN rows as many and as long as they become, at random, and a map of another placement
     letters, chance = np.array(list("cwto")), np.random.default_rng(0)

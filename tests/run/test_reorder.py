@@ -96,6 +96,7 @@ def test_nodes_with_names_are_those_hosts(mpi, reordered, compiled):
     assert sorted(done.stdout.splitlines()) == said, done.stderr
 
 
+@pytest.mark.one_of(3)
 @mpis.only(lambda _: True, quick=("debian-mpich",))  # others have no Fortran bindings
 @pytest.mark.parametrize("binding", ["MPIFH", "USEMPI", "F08"])
 def test_fortran_is_renumbered(mpi, reordered, compiled, binding):
@@ -107,6 +108,7 @@ def test_fortran_is_renumbered(mpi, reordered, compiled, binding):
     assert sorted(done.stdout.splitlines()) == said, done.stderr
 
 
+@pytest.mark.one_of(2)
 @mpis.only(mpis.mpi4py_takes)
 def test_mpi4py_is_renumbered(mpi, reordered):
     # Without this the wheel takes an MPI of its own environment first.

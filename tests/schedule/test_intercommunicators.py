@@ -78,6 +78,7 @@ def test_all_to_all_goes_across_only_with_the_sizes_that_senders_say(tmp_path):
     assert messages(schedule_of(tmp_path, calls)) == sorted(expected)
 
 
+@pytest.mark.one_of(3)
 @pytest.mark.parametrize("library", ["mpich", "openmpi"])
 @pytest.mark.parametrize("size", [8, 3000, 100000])
 @pytest.mark.parametrize(

@@ -88,6 +88,7 @@ def shared_by(rng: random.Random, place: Place, processor: list[int], waiting: s
     return shared_model(place, shared, network=network)
 
 
+@pytest.mark.one_of(4)
 @pytest.mark.parametrize("seed", range(80))
 def test_windows_of_any_size_give_the_outcome_of_the_whole_with_all_that_ranks_share(records_of, seed):
     # GIVEN a random program on a machine with memories, interrupt cores, switches and buffers
@@ -104,6 +105,7 @@ def test_windows_of_any_size_give_the_outcome_of_the_whole_with_all_that_ranks_s
         assert outcome(run.in_windows(window), arguments) == expected
 
 
+@pytest.mark.one_of(4)
 @pytest.mark.parametrize("seed", range(60))
 def test_windows_of_any_size_give_the_outcome_of_the_whole(records_of, seed):
     # GIVEN a random program with all kinds of messages, on a random machine

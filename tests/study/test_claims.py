@@ -71,6 +71,7 @@ def outcome(kind="ordering", reproduced=True, calibration=False):
     return ClaimOutcome("C-cont", "", kind, "", "", "predicted", reproduced, "", calibration)
 
 
+@pytest.mark.slow
 def test_the_page_is_what_the_command_writes(result):
     assert markdown.render(result) == PAGE.read_text(), (
         "make it anew: rankwise study claims --markdown docs/internals/claims.md"

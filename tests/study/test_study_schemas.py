@@ -30,6 +30,7 @@ def check(document: bytes | str, name: str) -> dict:
 SLOW = ("archer2", "interconnect")
 
 
+@pytest.mark.one_of(4)
 @pytest.mark.parametrize(
     "name",
     [

@@ -54,6 +54,7 @@ def test_two_ranks_are_read_with_their_tables_and_traces(tmp_path):
 CLOSED_BIT = (35, 7)  # of a run's header
 
 
+@pytest.mark.one_of(4)
 @pytest.mark.parametrize("run", range(9))
 def test_a_bit_that_is_not_as_it_was_written_is_found_wherever_a_run_has_it(tmp_path, run):
     # GIVEN a file of nine kinds of runs that were closed

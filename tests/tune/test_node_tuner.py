@@ -108,6 +108,7 @@ def test_masks_are_given_back_when_it_is_killed_and_the_job_goes_on(tuned):
     assert tuned.job.is_as_before()
 
 
+@pytest.mark.slow
 def test_a_second_tuner_of_what_it_moved_refuses(tuned, tmp_path):
     # GIVEN ranks that it has moved
     tuned.job.share_core()

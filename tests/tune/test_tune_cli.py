@@ -352,6 +352,7 @@ def killed_tuner(here, job):
     return job.communicate(timeout=60)
 
 
+@pytest.mark.slow
 def test_a_tuner_that_ended_early_is_said(spinning, tmp_path, here):
     # WHEN the tuner of processes is killed
     before = [affinity_of(pid) for pid in spinning]
@@ -529,6 +530,7 @@ def test_what_a_rank_gives_its_nodes_tuner_is_checked(here):
     assert "--node" not in tune(["--help"], os.environ | here).stdout
 
 
+@pytest.mark.slow
 def test_a_killed_command_leaves_no_changed_mask(spinning, tmp_path, here):
     before = [affinity_of(pid) for pid in spinning]
     job = subprocess.Popen(

@@ -101,6 +101,7 @@ def test_handles_that_come_again_mean_what_they_mean_then(mpi, compiled, tuned):
     assert [page.peers for page in pages] == [{(page.rank + 1) % 3: (30, 60)} for page in pages]
 
 
+@pytest.mark.one_of(3)
 @pytest.mark.parametrize(
     "mode, steps, iterations",
     [
@@ -140,6 +141,7 @@ def test_waiting_time_is_that_of_the_ranks_that_wait(mpi, compiled, tuned):
     assert second.wait_s <= second.mpi_s
 
 
+@pytest.mark.one_of(4)
 @pytest.mark.parametrize("mode, bursts, seen", [("bursts", 200, 0.9), ("quick_bursts", 3000, 0.3)])
 def test_waits_among_many_short_receives_of_one_place_are_seen(mode, bursts, seen, mpi, compiled, tuned):
     # GIVEN a rank that only receives, where one receive of 64 or 32 waits and the others find their message there

@@ -81,6 +81,7 @@ def generated_calls(chosen, rank: int) -> list[str]:
     return lines
 
 
+@pytest.mark.one_of(3)
 @pytest.mark.mpi
 @pytest.mark.parametrize(("library", "name", "problem_class", "ranks", "iterations"), CASES)
 def test_every_call_of_every_rank_is_the_generated_one(
@@ -102,6 +103,7 @@ def test_every_call_of_every_rank_is_the_generated_one(
         assert called == generated_calls(chosen, rank)
 
 
+@pytest.mark.one_of(3)
 @pytest.mark.mpi
 @pytest.mark.parametrize(("name", "ranks", "options"), PATTERNS, ids=[case[0] for case in PATTERNS])
 def test_every_call_of_a_pattern_is_the_generated_one(

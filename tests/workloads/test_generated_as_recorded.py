@@ -65,6 +65,7 @@ def counts(table: pl.DataFrame, *keys: str) -> Counter:
     return +found
 
 
+@pytest.mark.one_of(3)
 @pytest.mark.mpi
 @pytest.mark.parametrize(("name", "problem_class", "ranks", "iterations", "options"), CASES)
 def test_it_is_as_if_the_program_had_been_recorded(

@@ -49,6 +49,7 @@ def test_all_kernels_of_hpl_are_measured():
     assert used <= set(SIZES)
 
 
+@pytest.mark.slow
 @pytest.mark.mpi
 def test_a_file_is_measured_and_used(tmp_path, monkeypatch, capsys):
     # GIVEN a few sizes of each kernel

@@ -23,6 +23,7 @@ def run(mpi, program, ranks, *options, environment=None):
     return done, LINE.fullmatch(done.stdout.strip())
 
 
+@pytest.mark.one_of(3)
 @pytest.mark.mpi
 @pytest.mark.parametrize("name", NAMES)
 def test_data_arrive_on_every_mpi(mpi, workload_program, name):
@@ -31,6 +32,7 @@ def test_data_arrive_on_every_mpi(mpi, workload_program, name):
     assert line["grid"] == "x".join(map(str, workload(name).grid("S", 4)))
 
 
+@pytest.mark.one_of(2)
 @pytest.mark.mpi
 @pytest.mark.parametrize(
     ("library", "name", "ranks"),
@@ -65,6 +67,7 @@ def test_class_w_runs_all_its_iterations_on_every_mpi(mpi, workload_program, nam
     assert int(line["iterations"]) == workload(name).iterations("W")
 
 
+@pytest.mark.one_of(3)
 @pytest.mark.mpi
 @pytest.mark.parametrize("name", [name for name in NAMES if name != "ep"])
 @pytest.mark.parametrize("library", TWO)

@@ -142,6 +142,7 @@ class Machine:
                     moved = True
 
 
+@pytest.mark.one_of(3)
 @pytest.mark.parametrize(("name", "problem_class", "ranks"), CASES)
 def test_all_ranks_reach_the_end_and_nothing_is_left(name, problem_class, ranks):
     reaches_the_end(program(name, problem_class, ranks, iterations=1))

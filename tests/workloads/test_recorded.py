@@ -51,6 +51,7 @@ def recorded(table: pl.DataFrame) -> tuple[Counter, Counter]:
     return messages, volume
 
 
+@pytest.mark.one_of(2)
 @pytest.mark.mpi
 @pytest.mark.parametrize(("library", "name", "problem_class", "ranks"), CASES)
 def test_the_recorded_messages_are_the_generated_ones(

@@ -99,6 +99,7 @@ def test_a_provider_whose_addresses_are_text_has_messages_without_peers(mpi, com
         assert of(Recording.open(tmp_path), rank, "libfabric")[None, "send"] == (LAPS, 1000 * LAPS, 0)
 
 
+@pytest.mark.one_of(3)
 @mpis.only(lambda mpi: mpi.name in ("mpich-5.0.2", "openmpi-5.0.11"), quick=("openmpi-5.0.11",))
 @pytest.mark.parametrize("over", ["UCX", "libfabric"])
 @pytest.mark.parametrize("program", ["collectives.c", "hostile/window_allocate.c", "hostile/partitioned.c"])
