@@ -9,7 +9,7 @@ PEERS ?=
 # How many tests run at once. Most wait half of their time, for programs or for time to pass: two for each processor of CI.
 WORKERS ?= 4
 
-.PHONY: accuracy bench-measure bench-place bench-record bench-replay bench-report bench-tune demo demo-installed demo-short docs pictures test test-all transcripts lint clean dev
+.PHONY: accuracy bench-measure bench-place bench-record bench-replay bench-report bench-tune demo demo-installed demo-short docs pictures test test-all transcripts lint lint-quick clean dev
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
@@ -96,17 +96,19 @@ $(VENV)/.lint: $(VENV)/.installed constraints.txt
 	$(PIP) install --quiet -c constraints.txt "rankwise[figures]" clang-format clang-tidy mypy nanobind ninja ruff
 	@touch $@
 
-# tests/programs/fortran/*.h are Fortran.
-lint: $(VENV)/.lint
-	$(BIN)/ruff check
-	$(BIN)/ruff format --check
-	$(BIN)/clang-format --dry-run -Werror $$(git ls-files '*.[ch]' '*.[ch]pp' ':!tests/programs/fortran/*.h')
-	$(BIN)/mypy
+lint: lint-quick
 	@cmake -G Ninja -S . -B build/lint --log-level=WARNING -DSKBUILD=ON -DRANKWISE_UNITY=ON -DCMAKE_EXPORT_COMPILE_COMMANDS=ON \
 	    -DCMAKE_MAKE_PROGRAM=$(BIN)/ninja -DPython_EXECUTABLE=$(BIN)/python \
 	    -Dnanobind_DIR=$$($(BIN)/python -m nanobind --cmake_dir)
 	@$(BIN)/ninja -C build/lint --quiet rankwise_record_calls
 	$(BIN)/python .ci/clang_tidy.py build/lint
+
+# Without clang-tidy, which takes as long as a build. tests/programs/fortran/*.h are Fortran.
+lint-quick: $(VENV)/.lint
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/clang-format --dry-run -Werror $$(git ls-files '*.[ch]' '*.[ch]pp' ':!tests/programs/fortran/*.h')
+	$(BIN)/mypy
 
 $(VENV)/.docs: $(VENV)/bin/python constraints.txt
 	$(PIP) install --quiet -c constraints.txt mkdocs-material

@@ -14,7 +14,7 @@ if [ "${1-}" != --inside ]; then
     trap 'find "$group" -depth -type d -exec rmdir {} +' EXIT
     (
         echo "$BASHPID" >"$group/cgroup.procs" &&
-            exec unshare --pid --mount --cgroup --ipc --uts --net --fork --kill-child "$0" --inside "$@"
+            exec timeout --kill-after=1 280 unshare --pid --mount --cgroup --ipc --uts --net --fork --kill-child "$0" --inside "$@"
     ) </dev/null || [ -e "$1/booted" ] || exit 77
     exit 0
 fi

@@ -245,12 +245,12 @@ def test_the_daemon_tells_systemd_that_it_comes_round(config):
     assert daemon.returncode == 0
 
 
-def test_a_user_that_is_none_is_named(config):
+def test_a_user_that_is_none_yet_is_named_and_may_be_one_the_next_time(config):
     config.write_text(config.read_text() + "users = ['no-such-user']\n")
     done = subprocess.run(
         [RANKWISE, "tune", "--daemon", "--config", config], capture_output=True, text=True, timeout=20
     )
-    assert done.returncode == REFUSED_STATUS
+    assert done.returncode == 1
     assert "there is no user `no-such-user`" in done.stderr
 
 

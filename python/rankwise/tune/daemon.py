@@ -64,13 +64,14 @@ def prepare(path: str | None, dry_run: bool) -> Path:
         The plan's file.
 
     Raises:
-        RankwiseError: The file is wrong (`REFUSED_STATUS`), or a directory cannot be made, which may pass.
+        RankwiseError: The file is wrong (`REFUSED_STATUS`). Or what may pass: a directory cannot be made, or a user or
+            the machine file is not there, which is so early in a boot.
     """
     with _refusing():
         config = read(path)
-        users = [_number(user) for user in config.users]
-        pus, costs = this_node(config.machine)
         socket = directories.check_socket(Path(config.socket))
+    users = [_number(user) for user in config.users]
+    pus, costs = this_node(config.machine)
     state = directories.own_directory(Path(config.state))
     plan = Plan(
         pus=pus,
