@@ -15,7 +15,7 @@ from rankwise.recording.completeness import gaps
 
 pytestmark = pytest.mark.mpi
 
-FEW, MANY = 16, 200
+FEW, MANY = 8, 200
 MUTATORS = (flip_bits, cut, zero_page, swap_pages, duplicate_range)
 PROGRAM = """
 #include <mpi.h>

@@ -19,7 +19,7 @@ from rankwise.errors import RankwiseError
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 MACHINE = REPOSITORY / "machines" / "bensley-infiniband-2007.machine.toml"
-FEW, MANY, BY_COMMAND = 6, 200, 6
+FEW, MANY, BY_COMMAND = 3, 200, 6
 PROCESSORS = "processor\t: 0\n\nprocessor\t: 1\n"
 COUNTS = [FEW, pytest.param(MANY, marks=pytest.mark.slow)]
 

@@ -153,6 +153,7 @@ def test_a_budget_needs_a_unit(refused):
     assert "is not a time with a unit" in said
 
 
+@pytest.mark.one_of(2)
 @pytest.mark.mpi
 def test_a_machine_file_comes_out(one_of_each, cache, tmp_path):
     mpi = one_of_each

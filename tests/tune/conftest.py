@@ -12,10 +12,16 @@ from waiting import until
 
 
 @pytest.fixture(scope="session")
-def driver_program(request):
-    """The driver, built with sanitizers; for `make test`, in half the time without them."""
+def driver_flags(request):
+    """What drivers are built with: sanitizers; for `make test`, in half the time, none."""
     is_quick = request.config.getoption("markexpr") == "not slow"
-    return tune_driver.program(tune_driver.PLAIN if is_quick else tune_driver.SANITIZED)
+    return tune_driver.PLAIN if is_quick else tune_driver.SANITIZED
+
+
+@pytest.fixture(scope="session")
+def driver_program(driver_flags):
+    """The driver."""
+    return tune_driver.program(driver_flags)
 
 
 @pytest.fixture(scope="session")

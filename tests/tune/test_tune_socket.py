@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a tuner answers on its socket, and that nothing sent there harms it: under sanitizers."""
+"""What a tuner answers on its socket, and that nothing sent there harms it: in `make test-all` under sanitizers."""
 
 import os
 import random
@@ -14,7 +14,7 @@ from pathlib import Path
 import msgspec
 import pytest
 import waiting
-from tune_driver import SANITIZED, built, files_of
+from tune_driver import built, files_of
 
 from rankwise.errors import RankwiseError
 from rankwise.tune import control
@@ -25,10 +25,10 @@ TOP = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture(scope="session")
-def program():
+def program(driver_flags):
     proc = [TOP / "tune" / "proc" / f"{name}.cpp" for name in ("pu_list", "text")]
     rooms = [[Path(__file__).with_name("serve.cpp")], files_of("serve"), files_of("events"), proc]
-    return built("serve", rooms, ["-O1", *SANITIZED[1:]])
+    return built("serve", rooms, driver_flags)
 
 
 class Serving:

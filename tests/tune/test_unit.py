@@ -121,7 +121,8 @@ def test_systemd_starts_the_unit_and_ends_it(booted):
         f"for i in 1 2; do rm {TEXTFILES}/rankwise.prom\n"
         f"for j in $(seq 450); do [ -e {TEXTFILES}/rankwise.prom ] && echo again $i && break; sleep 0.1; done; done\n"
         f"systemctl stop {UNIT.stem}\n{SHOW} Result,NRestarts,ExecMainStatus {UNIT.stem}\n"
-        f"systemctl start {METRICS}.service 2>/dev/null\nfind /run/rankwise {TEXTFILES} -name tune.sock -o -name '*.prom'\n"
+        f"systemctl start {METRICS}.service 2>/dev/null\n"
+        f"find /run/rankwise {TEXTFILES} -name tune.sock -o -name '*.prom'\n"
     )
     # THEN it serves the node, changes nothing, and ends well
     document = json.loads("\n".join(said[: said.index("}") + 1]))
