@@ -127,5 +127,5 @@ def test_paths_that_would_begin_another_line_are_refused():
 
 
 def test_the_tuner_of_a_node_may_run_on_all_units_that_linux_can_have():
-    (most,) = re.findall(r"most_pus = (\d+);", (TOP / "tune/types.hpp").read_text())
+    (most,) = re.findall(r"most_pus = (\d+);", (TOP / "tune/pu_set.hpp").read_text())
     assert set(node._PUS) == set(range(int(most)))

@@ -354,7 +354,7 @@ void Actor::settle(const std::vector<RankSample> &ranks, std::vector<ThreadEntry
             return false;
         }
         const auto &[sample, threads] = rank->second;
-        const auto has = [](const PuSet &mask) {
+        const auto has = [](const Mask &mask) {
             return [&mask](const ThreadSample &thread) { return thread.mask == mask; };
         };
         if (!threads.contains(entry.thread) && entry.thread != entry.process) {
@@ -443,7 +443,7 @@ void Actor::heed(const RankSample &rank, std::vector<ThreadEntry> &changed) {
         cpuset = cpuset ? cpuset : cpuset_of(proc_, sys_, rank.process.number);
         if (unsettled_.contains(thread.id) &&
             (thread.mask == entry.before ||
-             ((entry.before & *cpuset).any() && thread.mask == cut(entry.before, *cpuset)))) {
+             ((*entry.before & *cpuset).any() && thread.mask == cut(entry.before, *cpuset)))) {
             std::swap(entry.before, entry.after);
             changed.push_back(entry);
             if (!stuck_.threads.contains(thread.id) && !last_.masks.threads.contains(thread.id)) {
@@ -459,7 +459,7 @@ void Actor::heed(const RankSample &rank, std::vector<ThreadEntry> &changed) {
             take_back_alike(executor->thread, thread.id);
             continue;
         }
-        if ((entry.after & *cpuset).any()) {
+        if ((*entry.after & *cpuset).any()) {
             // What its runtime has bound it to since is mapped back with the rest.
             if (thread.mask == cut(entry.after, *cpuset) ||
                 is_bound_within(thread.mask, entry.after, entry.original)) {

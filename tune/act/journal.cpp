@@ -5,6 +5,7 @@
 #include <cstring>
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <type_traits>
 
 #include "crc32c.h"
 #include "error.hpp"
@@ -29,7 +30,9 @@ class Writer {
   public:
     explicit Writer(Kind kind) : kind_(kind) {}
 
-    template <class Value> Writer &put(const Value &value) {
+    template <class Value>
+        requires std::is_trivially_copyable_v<Value>
+    Writer &put(const Value &value) {
         fields_.append(reinterpret_cast<const char *>(&value), sizeof value);
         return *this;
     }
@@ -81,6 +84,11 @@ class Reader {
         } else {
             copy(&mask, bytes);
         }
+    }
+    void take(Mask &mask) {
+        PuSet set;
+        take(set);
+        mask = set;
     }
     void take(std::string &text) {
         std::uint16_t bytes = 0;

@@ -17,9 +17,9 @@ namespace rankwise::tune {
 /// was carried out.
 struct ThreadEntry {
     TaskId process, thread;
-    PuSet original; ///< before the first change
-    PuSet before;   ///< the last
-    PuSet after;
+    Mask original; ///< before the first change
+    Mask before;   ///< the last
+    Mask after;
 };
 
 /// @brief What was done to an interrupt.

@@ -244,7 +244,7 @@ const ThreadEntry *inherited_from(const PuSet &mask, const PuSet &cpuset, const 
 }
 
 const PuSet *bound_within(const PuSet &mask, const ThreadEntry &entry) {
-    for (const auto *const set : {&entry.after, &entry.before}) {
+    for (const PuSet *const set : {&*entry.after, &*entry.before}) {
         if (is_bound_within(mask, *set, entry.original)) {
             return set;
         }

@@ -65,7 +65,7 @@ RankLoad load_of(const RankSample &before, const RankSample &after, Seconds leng
         load.ready += std::min(runs + queued, 1.0);
         load.busy_threads += runs > busy_share;
         run_on[thread.pu] += runs;
-        load.pinned |= (load.mask & ~thread.mask).any();
+        load.pinned |= (load.mask & ~*thread.mask).any();
         if (thread.id == main.id) {
             main_runs = runs;
             load.queued = queued;
@@ -122,7 +122,7 @@ PuSet units_of(const std::vector<ThreadSample> &threads) {
     PuSet units = main;
     for (const ThreadSample &thread : threads)
         // Who has all units of the main thread, and more, was not bound with it.
-        if ((main & ~thread.mask).any())
+        if ((main & ~*thread.mask).any())
             units |= thread.mask;
     return units;
 }

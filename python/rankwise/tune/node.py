@@ -26,7 +26,7 @@ from rankwise.tune.session import Asked, Session
 # After its ranks a tuner looks once more before it ends, a second later at most.
 _END_S = 3.0
 _LOOK_S = 0.02
-# As many as Linux can have (tune/types.hpp); those that are not there count for nothing.
+# As many as Linux can have (tune/pu_set.hpp); those that are not there count for nothing.
 _PUS = range(1 << 13)
 
 

@@ -334,14 +334,14 @@ RankSample SimulatedSystem::sample_of(const Job &job, const Rank &rank, std::int
         thread.pu = rank.pu;
         thread.mask = rank.mask;
         if (job.pinned == Job::all && rank.pus.size() > 1)
-            thread.mask.reset().set(static_cast<std::size_t>(rank.pu));
+            thread.mask = PuSet{}.set(static_cast<std::size_t>(rank.pu));
         found.threads.push_back(thread);
         thread.mask = rank.mask;
         for (std::size_t other = 1; other < rank.pus.size(); ++other) {
             thread.id = {rank.process.number + 100000 * static_cast<std::int32_t>(other), 1};
             thread.pu = rank.pus[other];
             if (job.pinned != Job::nothing)
-                thread.mask.reset().set(static_cast<std::size_t>(thread.pu));
+                thread.mask = PuSet{}.set(static_cast<std::size_t>(thread.pu));
             found.threads.push_back(thread);
         }
         found.pages_by_numa = pages_on(rank.seen_home, job.bytes_of_rank);
