@@ -159,6 +159,13 @@ def begun_by(pid: int, thread: int) -> int:
     return born.pop()
 
 
+def end_thread(pid: int, thread: int) -> None:
+    """End this thread of the process, tests/programs/many_threads.c."""
+    signal_thread(pid, thread, signal.SIGURG)
+    while thread in masks(pid):
+        time.sleep(0.001)
+
+
 def execute(process: subprocess.Popen, thread: int) -> None:
     """Have this thread of the process, tests/programs/many_threads.c, execute the program anew."""
     signal_thread(process.pid, thread, signal.SIGUSR1)

@@ -2,7 +2,7 @@
 /*
  * many_threads COUNT SPIN BORN: a process of so many threads beside the first. Of these, SPIN compute and the
  * others sleep. BORN more begin and join threads that live for some microseconds, all the time. SIGUSR1: it
- * executes itself. SIGUSR2: the thread that gets it begins one that sleeps.
+ * executes itself. SIGUSR2: the thread that gets it begins one that sleeps. SIGURG: that thread ends.
  */
 #include <pthread.h>
 #include <signal.h>
@@ -61,6 +61,11 @@ static void begin_one(int unused) {
     begin(1, sleep_on);
 }
 
+static void end_this(int unused) {
+    (void)unused;
+    pthread_exit(NULL);
+}
+
 int main(int count, char **words) {
     if (count < 4)
         return 2;
@@ -69,6 +74,8 @@ int main(int count, char **words) {
     sigaction(SIGUSR1, &action, NULL);
     action.sa_handler = begin_one;
     sigaction(SIGUSR2, &action, NULL);
+    action.sa_handler = end_this;
+    sigaction(SIGURG, &action, NULL);
     begin(atoi(words[1]) - atoi(words[2]), sleep_on);
     begin(atoi(words[2]), spin);
     begin(atoi(words[3]), bear);

@@ -118,7 +118,7 @@ std::string Actor::apply(const Change &change, const std::vector<RankSample> &ra
     }
     last_ = {};
     journal_.renew(content_);
-    RankMoves moves(change.moves, ranks, proc_, sys_, guard_, journal_, content_);
+    RankMoves moves(change.moves, ranks, had_, proc_, sys_, guard_, journal_, content_);
     auto why = change.moves.empty() ? std::string() : moves.run();
     if (why.empty()) {
         why = apply_interrupts(change.interrupts);
@@ -304,8 +304,28 @@ std::string Actor::look(const std::vector<RankSample> &ranks) {
         }
     }
     try_again(); // behind what the ranks were seen with
+    learn_units(ranks);
     return is_kept ? std::string()
                    : "the journal is gone, and cannot be made again in `" + journal_.state() + "`";
+}
+
+void Actor::learn_units(const std::vector<RankSample> &ranks) {
+    std::map<TaskId, Entries> entries;
+    for (const auto &[id, entry] : content_.threads) {
+        entries[entry.process].push_back(&entry);
+    }
+    const auto all = PuSet{}.set(); // whatever its cpuset is
+    for (const auto &rank : ranks) {
+        const auto &siblings = entries[rank.process];
+        PuSet units;
+        for (const auto &thread : rank.threads) {
+            units |= original_of(thread.id, thread.mask, all, content_, siblings).value_or(thread.mask);
+        }
+        // Others than before: somebody has moved it.
+        if (auto &had = had_[rank.process]; (units & ~*had).any()) {
+            had = units;
+        }
+    }
 }
 
 void Actor::forget_ended(const std::vector<RankSample> &ranks) {
@@ -326,6 +346,7 @@ void Actor::forget_ended(const std::vector<RankSample> &ranks) {
         std::erase_if(content_.threads, [&](const auto &item) { return is_gone(item.second.process); });
     guard_.release(is_gone);
     std::erase_if(homes_, [&](const auto &item) { return is_gone(item.first); });
+    std::erase_if(had_, [&](const auto &item) { return is_gone(item.first); });
     std::erase_if(stuck_.threads, [&](const auto &item) { return is_gone(item.second.process); });
     std::erase_if(unsettled_, [&](const TaskId &thread) { return !content_.threads.contains(thread); });
     if (forgotten > 0 && content_.empty()) {

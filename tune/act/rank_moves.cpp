@@ -30,38 +30,17 @@ bool has_exited(int process) {
 } // namespace
 
 RankMoves::RankMoves(const std::vector<RankMove> &moves, const std::vector<RankSample> &ranks,
-                     const std::string &proc, const std::string &sys, Guard &guard, Journal &journal,
-                     JournalContent &content)
-    : moves_(moves), ranks_(ranks), proc_(proc), sys_(sys), guard_(guard), journal_(journal),
+                     const std::map<TaskId, Mask> &had, const std::string &proc, const std::string &sys,
+                     Guard &guard, Journal &journal, JournalContent &content)
+    : moves_(moves), ranks_(ranks), had_(had), proc_(proc), sys_(sys), guard_(guard), journal_(journal),
       content_(content) {}
 
-/// Of a thread that was moved before, was born to one that was, or has bound itself within what its rank was
-/// given.
-std::optional<PuSet> RankMoves::original_of(const TaskId &thread, const PuSet &mask, const PuSet &cpuset,
-                                            const Entries &siblings) const {
-    if (const auto known = content_.threads.find(thread); known != content_.threads.end()) {
-        return known->second.original;
-    }
-    return inherited_original(mask, cpuset, siblings);
-}
-
-const PuSet &RankMoves::allowed(const std::string &group) {
-    const auto [known, is_new] = allowed_.try_emplace(group);
-    PuSet &units = known->second;
-    if (!is_new) {
-        return units; // threads' masks are looked at again where each is moved
-    }
-    std::map<TaskId, Entries> entries;
-    for (const auto &[id, entry] : content_.threads) {
-        entries[entry.process].push_back(&entry);
-    }
+PuSet RankMoves::allowed(const std::string &group) const {
+    PuSet units;
     for (const auto &rank : ranks_) {
-        if (rank.group != group) {
-            continue;
-        }
-        const auto &siblings = entries[rank.process];
-        for (const auto &thread : rank.threads) {
-            units |= original_of(thread.id, thread.mask, PuSet{}.set(), siblings).value_or(thread.mask);
+        const auto had = had_.find(rank.process);
+        if (rank.group == group && had != had_.end()) {
+            units |= *had->second;
         }
     }
     return units;
@@ -140,7 +119,7 @@ std::string RankMoves::find_thread(Mover &mover, std::int32_t number, const Entr
     if (std::ranges::any_of(written_, is_from_moved) && !std::ranges::any_of(written_, is_from_unmoved)) {
         return {};
     }
-    const auto original = bound ? bound : original_of(entry.thread, *mask, mover.cpuset, siblings);
+    const auto original = bound ? bound : original_of(entry.thread, *mask, mover.cpuset, content_, siblings);
     entry.original = original ? *original : to_give_back(proc_, process.number, number, *mask, mover.cpuset);
     const auto &[from, to] = std::tie(mover.move->from, mover.move->to);
     entry.after = from.count() == to.count() ? exchanged(*mask, from, to) : to;

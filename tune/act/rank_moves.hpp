@@ -18,11 +18,12 @@ namespace rankwise::tune {
 class RankMoves {
   public:
     /// @param[in] ranks   as they were seen last
+    /// @param[in] had     units of each process (Actor): none leaves those of its group
     /// @param[in] guard   claims the processes that are moved
     /// @param[in] content what was done before; what this does is put into it
     RankMoves(const std::vector<RankMove> &moves, const std::vector<RankSample> &ranks,
-              const std::string &proc, const std::string &sys, Guard &guard, Journal &journal,
-              JournalContent &content);
+              const std::map<TaskId, Mask> &had, const std::string &proc, const std::string &sys,
+              Guard &guard, Journal &journal, JournalContent &content);
 
     /// @return empty, or why it was not done
     std::string run();
@@ -53,19 +54,17 @@ class RankMoves {
     std::string find_thread(Mover &mover, std::int32_t number, const Entries &siblings);
     std::string set(Mover &mover, const ThreadEntry &entry);
     std::string pass(bool &changed);
-    const PuSet &allowed(const std::string &group);
-    std::optional<PuSet> original_of(const TaskId &thread, const PuSet &mask, const PuSet &cpuset,
-                                     const Entries &siblings) const;
+    PuSet allowed(const std::string &group) const;
 
     const std::vector<RankMove> &moves_;
     const std::vector<RankSample> &ranks_;
+    const std::map<TaskId, Mask> &had_;
     std::string proc_, sys_;
     Guard &guard_;
     Journal &journal_;
     JournalContent &content_;
     std::vector<Mover> movers_;
-    std::map<std::string, PuSet> allowed_; ///< of groups, before anything was moved
-    std::vector<ThreadEntry> written_;     ///< in the journal, and done but for the last pass
+    std::vector<ThreadEntry> written_; ///< in the journal, and done but for the last pass
     JournalContent stuck_;
 };
 

@@ -262,6 +262,13 @@ std::optional<PuSet> inherited_original(const PuSet &mask, const PuSet &cpuset, 
     return set != nullptr ? std::optional(exchanged(mask, *set, (*main)->original)) : std::nullopt;
 }
 
+std::optional<PuSet> original_of(const TaskId &thread, const PuSet &mask, const PuSet &cpuset,
+                                 const JournalContent &content, const Entries &siblings) {
+    const auto known = content.threads.find(thread);
+    return known != content.threads.end() ? known->second.original
+                                          : inherited_original(mask, cpuset, siblings);
+}
+
 Restored restore(const JournalContent &content, const std::string &proc, const std::string &sys,
                  useconds_t most_waiting_us) {
     Restored restored;

@@ -48,6 +48,12 @@ const PuSet *bound_within(const PuSet &mask, const ThreadEntry &entry);
 /// @return none: it had what it has
 std::optional<PuSet> inherited_original(const PuSet &mask, const PuSet &cpuset, const Entries &entries);
 
+/// @brief What a thread that has this mask had before the first change.
+/// @param[in] siblings entries of its process
+/// @return none: what it has, unless somebody has given it another one
+std::optional<PuSet> original_of(const TaskId &thread, const PuSet &mask, const PuSet &cpuset,
+                                 const JournalContent &content, const Entries &siblings);
+
 /// @brief Give each thread its original mask that has what was set last, or that cut by its cpuset; threads
 /// that were born under a changed mask get that of the thread they have it from, the main thread before
 /// others; one that executed a program gets its own, though it has the main thread's number since. A thread

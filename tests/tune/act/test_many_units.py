@@ -133,6 +133,40 @@ def test_threads_that_are_bound_to_a_unit_each_keep_their_parts(ranks, units, en
     assert [units[thread] for thread in (main, helper, partner, other)] == [{0}, {1}, {4}, {5}]
 
 
+@pytest.mark.parametrize("goes_back", [False, True], ids=["both ended before", "one ended since"])
+def test_units_of_threads_that_have_ended_are_still_their_jobs(ranks, units, goes_back):
+    # GIVEN ranks of two threads on a unit each, whose second threads end, or that of one rank after a move
+    driver, (a, b), ((main, helper), (partner, other)) = ranks({0}, {4})
+    units[helper], units[other] = {1}, {5}
+    driver.sample()
+    moves = ((a, "0-1", "4-5"), (b, "4-5", "0-1"))
+    if goes_back:
+        assert driver.move(*moves) == ""
+        moves = ((a, "4-5", "0-1"), (b, "0-1", "4-5"))
+    else:
+        tune_driver.end_thread(b, other)
+    tune_driver.end_thread(a, helper)
+    driver.sample()
+    # WHEN they change places THEN the threads that are left do, though none has the others' units
+    assert driver.move(*moves) == ""
+    assert [units[main], units[partner]] == ([{0}, {4}] if goes_back else [{4}, {0}])
+    # AND nobody gets units that the job never had
+    assert driver.move((a, moves[0][2], "8-9")).endswith("units that its job was not given")
+
+
+def test_a_rank_goes_to_units_that_it_had_before_its_runtime_bound_it(ranks, units):
+    # GIVEN ranks whose threads are bound to fewer units than the launcher gave them, as by OMP_PROC_BIND
+    driver, (a, b), ((main, helper), (partner, other)) = ranks(FIRST, SECOND)
+    for thread, unit in ((main, 0), (helper, 1), (partner, 4), (other, 5)):
+        units[thread] = {unit}
+    driver.sample()
+    # WHEN they change places with all of it THEN each thread gets its counterpart's
+    assert driver.move((a, "0-3", "4-7"), (b, "4-7", "0-3")) == ""
+    assert [units[thread] for thread in (main, helper, partner, other)] == [{4}, {5}, {0}, {1}]
+    driver.end()
+    assert [units[thread] for thread in (main, helper, partner, other)] == [{0}, {1}, {4}, {5}]
+
+
 @pytest.mark.parametrize("ends", ["well", "killed"])
 @pytest.mark.parametrize(("mask", "other", "left"), [({0}, {4}, {4}), ({0, 1}, {4, 5}, {4})])
 def test_units_that_a_cpuset_takes_and_gives_again_stay_the_tuners(
