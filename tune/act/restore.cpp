@@ -361,11 +361,21 @@ bool take_journal(int file, const std::string &boot, JournalContent &content) {
     return true;
 }
 
-/// @param[in] held what is read where there is no such file; -1: there is none
+bool are_of_one_owner(int a, int b) {
+    Text first, second;
+    return first.read(a) && second.read(b) &&
+           parse_journal(first.view()).owner == parse_journal(second.view()).owner;
+}
+
+/// @param[in] held what is read where there is no such file, or another tuner's; -1: there is none
 bool take_journal(const std::string &path, int held, const std::string &boot, JournalContent &content) {
     const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
     if (!file && (errno != ENOENT || held < 0)) {
         return errno == ENOENT;
+    }
+    // Of one owner the file has what was added last.
+    if (file && held >= 0 && !are_of_one_owner(file.number(), held)) {
+        take_journal(held, boot, content);
     }
     return take_journal(file ? file.number() : held, boot, content);
 }

@@ -65,7 +65,8 @@ Restored restore(const JournalContent &content, const std::string &proc, const s
 /// @brief Restore from STATE/journal, if there is one of this boot, and remove it. What could not be given
 /// back is kept as STATE/journal.left, which the next call begins with, and a journal that cannot be read to
 /// its end as STATE/journal.damaged.
-/// @param[in] held an open file that is read where there is no STATE/journal; -1: there is none
+/// @param[in] held an open journal that is read where there is no STATE/journal, or one of another tuner,
+/// which is read, too; -1: there is none
 Restored restore_from(const std::string &state, const std::string &proc, const std::string &sys,
                       int held = -1);
 

@@ -301,9 +301,12 @@ void Trial::drop(const Sample &sample) {
     anew(sample);
 }
 
-/// Who else moves now what the change moves, in a sentence; empty if nobody does.
+/// Why nothing may stay changed now, or who else moves what the change moves, in a sentence; empty if it may.
 std::string Trial::others() {
-    const std::string who = other_movers(system_.sample_with_movers(), attempt_.group, attempt_.change);
+    const Sample sample = system_.sample_with_movers();
+    if (!sample.no_journal.empty())
+        return sample.no_journal;
+    const std::string who = other_movers(sample, attempt_.group, attempt_.change);
     return who.empty() ? who : who + " has begun to move processes or pages";
 }
 

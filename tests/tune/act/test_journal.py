@@ -398,7 +398,7 @@ def test_another_tuner_that_has_the_directory_keeps_it(swapped, start, driving):
 
 def test_a_journal_of_somebody_else_is_not_written_over(swapped, start, driving):
     # GIVEN another tuner in the directory that was the first one's, killed with its guard
-    _, _, driver = swapped
+    a, b, driver = swapped
     shutil.rmtree(driver.state)
     c, d = start(2, pus={0}), start(2, pus={1})
     other = driving(c, d, state=driver.state)
@@ -408,6 +408,11 @@ def test_a_journal_of_somebody_else_is_not_written_over(swapped, start, driving)
     # WHEN the first looks THEN it leaves what the next start needs
     assert "the journal is gone" in driver.sample()["no_journal"]
     assert (driver.state / "journal").read_bytes() == content
+    # WHEN it is killed before it has given back anything THEN its guard does, of both
+    driver.kill()
+    wait_for(lambda: only({0}, a) and only({1}, b))
+    wait_for(lambda: only({0}, c) and only({1}, d))
+    wait_for(lambda: not (driver.state / "journal").exists())
 
 
 def test_a_tuner_that_ends_well_without_its_directory_leaves_nothing_to_restore(swapped):
