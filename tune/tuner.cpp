@@ -66,6 +66,7 @@ struct Tuner::State {
     double budget = 0, slowed = 1;
     int quiet = 0;
     std::string stood_back, no_journal;
+    bool is_journal_back = false;
 
     void refill(Seconds now) {
         budget = std::min(budget + policy.moves_per_s * (now - filled_at), policy.most_moves);
@@ -194,20 +195,27 @@ struct Tuner::State {
         log.add(std::move(event));
     }
 
+    /// Whether nothing may be changed, of which the reason is logged once.
     bool stands_back(const Sample &sample) {
         const std::string who = other_movers(sample, {}, {});
-        if (who != stood_back) {
-            stood_back = who;
-            log.add(who.empty() ? Event::resumed : Event::stood_back, {},
-                    who.empty() ? sample.movers_hidden ? "no other mover is left that can be seen"
-                                                       : "no other mover is left"
-                                : who + " moves processes or pages here, too: nothing is done meanwhile");
+        std::string why = who.empty() ? "" : who + " moves processes or pages here, too";
+        if (!no_journal.empty())
+            why = no_journal;
+        if (why != stood_back) {
+            stood_back = why;
+            std::string seen =
+                sample.movers_hidden ? "no other mover is left that can be seen" : "no other mover is left";
+            if (is_journal_back)
+                seen = "a journal can be written again";
+            log.add(why.empty() ? Event::resumed : Event::stood_back, {},
+                    why.empty() ? seen : why + ": nothing is done meanwhile");
         }
-        return !who.empty();
+        return !why.empty();
     }
 
     /// What nobody could give back after a kill goes back now.
     void heed_journal(const Sample &sample) {
+        is_journal_back = sample.no_journal.empty() && !no_journal.empty();
         no_journal = sample.no_journal;
         for (auto &[name, group] : groups)
             if (!no_journal.empty() && group.is_moved() && group.gives_back.empty()) {
@@ -253,7 +261,7 @@ struct Tuner::State {
         heed_journal(sample);
         if (!moves_pages)
             give_interrupts_back();
-        const bool may_act = !stands_back(sample) && is_back && !moves_pages && no_journal.empty();
+        const bool may_act = !stands_back(sample) && is_back && !moves_pages;
         const auto usable = [&](const TaskId &process) { return system.usable(process); };
         bool worth_it = false;
         for (auto &[name, group] : groups) {
@@ -342,8 +350,8 @@ struct Tuner::State {
     void recognise(const std::string &name, Group &group, const Sample &own, Seconds now) {
         const Behaviour behaviour =
             behaviour_between(*group.watched, own, name, group.capability, group.silent);
-        if (now < group.quiet_until || budget < 1 || !stood_back.empty() || !no_journal.empty() ||
-            !left_of.empty() || !group.gives_back.empty() || behaviour.computation.empty())
+        if (now < group.quiet_until || budget < 1 || !stood_back.empty() || !left_of.empty() ||
+            !group.gives_back.empty() || behaviour.computation.empty())
             return;
         const Known *const known = group.recognised(behaviour);
         if (!known)

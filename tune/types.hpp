@@ -175,7 +175,7 @@ struct Event {
         measured,
         kept,
         undone,
-        stood_back, ///< another mover was found
+        stood_back, ///< another mover was found, or no journal can be written
         resumed,    ///< none is left
         restored,
         failed,

@@ -178,7 +178,8 @@ std::string metrics_text(const Status &status, Seconds now) {
                     static_cast<double>(status.counts[what]));
     metrics.one("acting", "gauge", "1 if changes are carried out, 0 if they are only logged",
                 status.identity.act ? 1 : 0);
-    metrics.one("standing_back", "gauge", "1 while another mover is active and nothing is done, else 0",
+    metrics.one("standing_back", "gauge",
+                "1 while another mover is active, or no journal can be written, and nothing is done, else 0",
                 status.stands_back.empty() ? 0 : 1);
     user_metrics(metrics, status);
     metrics.one("moved_ranks_total", "counter", "Moves of ranks, those that take one back included",

@@ -68,7 +68,7 @@ class Status(msgspec.Struct, frozen=True):
         cpu_s: Processor time that it has taken.
         rss_bytes: Memory that it has.
         costs_from: Where costs of messages are from.
-        stands_back: Why it does nothing, while another mover is active; else empty.
+        stands_back: Why it does nothing, while another mover is active or it can write no journal; else empty.
         began_unix_s: When it began, seconds since 1970.
         began_monotonic_s: The same in CLOCK_MONOTONIC of its node.
         limits: What holds the node back.
@@ -117,7 +117,7 @@ class Tuner(msgspec.Struct, frozen=True):
         acts: It carries out what it proposes; `None` where its beginning is not known.
         ranks_seen: How many ranks it has found.
         seen_s: Seconds between the first rank that was found and the last event.
-        stood_back: Why it did nothing, if another mover was active when it ended; else empty.
+        stood_back: Why it did nothing, if another mover was active or it could write no journal at its end; else empty.
         said: Why nothing was proposed, as it said last; else empty.
         ended_early: Why it ended before it was asked to; else empty.
         left: What could not be given back when it ended, in a sentence; else empty.

@@ -230,13 +230,32 @@ def test_what_nobody_could_give_back_after_a_kill_is_given_back(simulator):
     assert failed["why"] == "the journal is gone: what was changed is given back"
     # THEN ranks and interrupt go back, and stay there until it is back
     meanwhile = [event for event in outcome.events if 40 < event["at_s"] < 80]
-    assert [event["what"] for event in meanwhile] == ["failed", "restored", "applied", "undone"]
+    what = [event["what"] for event in meanwhile]
+    assert what == ["failed", "restored", "stood_back", "applied", "undone"]
     assert meanwhile[0]["at_s"] < 40 + 4 + 1
     assert meanwhile[1]["why"] == "interrupt 40 is given back: the journal is gone"
-    assert sorted(meanwhile[2]["moves"]) == [["0", "3"], ["3", "0"]]
+    assert sorted(meanwhile[3]["moves"]) == [["0", "3"], ["3", "0"]]
     assert [event for event in outcome.of("kept") if event["at_s"] > 80]
     assert said(outcome, "changed from outside") == []
     assert outcome.violations == []
+
+
+def test_a_tuner_without_a_journal_says_so_where_nothing_is_moved(simulator):
+    # GIVEN ranks of which none is moved yet
+    (proposed, *_) = simulate(simulator, SWAPPED + "until 20\n").of("proposed")
+    # WHEN there is no journal for some time, from the start or from a trial on
+    for gone in (0.5, proposed["at_s"] + 0.3):
+        outcome = simulate(simulator, f"{SWAPPED}at {gone} journal gone\nat 30 journal back\nuntil 60\n")
+        # THEN that is said once, and its end
+        back, resumed = outcome.of("stood_back", "resumed")
+        assert back["why"] == "the journal is gone: nothing is done meanwhile"
+        assert gone <= back["at_s"] < gone + 5
+        assert (resumed["what"], resumed["why"]) == ("resumed", "a journal can be written again")
+        # THEN nothing is taken for a change that failed
+        assert outcome.of("failed") == []
+        assert [event for event in outcome.of("applied") if event["at_s"] < 30] == []
+        assert outcome.of("kept")
+        assert outcome.violations == []
 
 
 def test_a_trial_whose_journal_goes_leaves_nothing_changed(simulator):
