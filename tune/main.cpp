@@ -69,6 +69,7 @@ class Run {
             watchdog_.come_round();
             system_.watch_guard();
             server_.see_guard(system_.guard());
+            server_.listen_again();
             log_notes();
             if (plan_.until_ranks_end && have_ended()) {
                 break;

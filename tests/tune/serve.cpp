@@ -101,8 +101,9 @@ int main(int argc, char **argv) {
         double busiest = 0;
         for (bool stopped = false; !stopped;) {
             pollfd file{server.poll_file(), POLLIN, 0};
-            poll(&file, 1, -1);
+            poll(&file, 1, 1000);
             const double begin = now();
+            server.listen_again();
             stopped = server.handle();
             busiest = std::max(busiest, now() - begin);
         }

@@ -5,6 +5,7 @@ import os
 import random
 import re
 import resource
+import shutil
 import socket
 import stat
 import subprocess
@@ -124,6 +125,30 @@ def test_it_stands_back_until_no_other_mover_is_left(serving, program, tmp_path)
     assert "rankwise_tune_standing_back 1\n" in control.ask(serving.path, "metrics").decode()
     assert "rankwise_tune_standing_back 0\n" in control.ask(gone.path, "metrics").decode()
     gone.stop()
+
+
+def test_it_listens_again_where_its_directory_was_removed(program, tmp_path):
+    # GIVEN a tuner whose socket is removed with its directory, as when its user logs out
+    path = tmp_path / "user" / "tune.sock"
+    path.parent.mkdir()
+    serving = Serving(program, path)
+    shutil.rmtree(path.parent)
+    before = len(os.listdir(f"/proc/{serving.process.pid}/fd"))
+    time.sleep(2.5)  # so that it tries in vain
+    # WHEN the directory is there again THEN so is the socket, for nobody else
+    path.parent.mkdir()
+    assert waiting.until(path.exists)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert control.status_of(path).ranks == 3
+    assert len(os.listdir(f"/proc/{serving.process.pid}/fd")) == before
+    # WHEN somebody else has that path THEN it is left to him
+    path.unlink()
+    path.write_text("mine")
+    time.sleep(1.5)
+    assert path.read_text() == "mine"
+    path.unlink()
+    assert waiting.until(path.exists)
+    serving.stop()
 
 
 def cpu_s(pid):

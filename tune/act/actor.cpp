@@ -285,7 +285,7 @@ void Actor::forget() {
 
 std::string Actor::look(const std::vector<RankSample> &ranks) {
     forget_ended(ranks);
-    const bool is_kept = content_.empty() || journal_.keep(content_);
+    const bool is_kept = journal_.keep_directory() && (content_.empty() || journal_.keep(content_));
     std::vector<ThreadEntry> changed;
     const auto unsettled = unsettled_;
     settle(ranks, changed);

@@ -61,6 +61,10 @@ class Journal {
     /// @return false if they are not: what they say must not be done
     bool add(const std::vector<ThreadEntry> &threads, const std::vector<InterruptEntry> &interrupts);
 
+    /// @brief Make its directory again where somebody has removed it: others look for this tuner there.
+    /// @return false if it is not there
+    bool keep_directory();
+
     /// @brief Write it again where somebody has removed it, or its directory.
     /// @param[in] content what is still to be restored
     /// @return false if there is none, and none can be
@@ -78,7 +82,6 @@ class Journal {
     std::string path() const { return state() + "/journal"; }
     bool begin();
     bool is_there() const;
-    bool keep_directory();
     bool replace(JournalContent content);
 
     StateDirectory &directory_;

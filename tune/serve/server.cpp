@@ -82,6 +82,7 @@ Server::Server(std::string path, Identity identity) : path_(std::move(path)) {
     poll_ = epoll_create1(EPOLL_CLOEXEC);
     timer_ = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
     try {
+        poll_for(timer_);
         listen();
     } catch (...) {
         for (const int file : {poll_, timer_, listening_})
@@ -101,6 +102,8 @@ void Server::listen() {
                           "ask it to end: `rankwise tune stop --socket " + path_ + "`");
         unlink(path_.c_str());
     }
+    if (listening_ >= 0)
+        close(listening_);
     listening_ = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     // Nobody else may connect between bind() and a chmod().
     const mode_t before = umask(0177);
@@ -110,13 +113,27 @@ void Server::listen() {
         fail(path_);
     device_ = found.st_dev;
     inode_ = found.st_ino;
-    for (const int file : {listening_, timer_}) {
-        epoll_event event{};
-        event.events = EPOLLIN;
-        event.data.fd = file;
-        if (epoll_ctl(poll_, EPOLL_CTL_ADD, file, &event) != 0)
-            fail(path_);
+    poll_for(listening_);
+    hears_ = true;
+}
+
+void Server::listen_again() {
+    struct stat found{};
+    // What is there may be another tuner's.
+    if (path_.empty() || lstat(path_.c_str(), &found) == 0)
+        return;
+    try {
+        listen();
+    } catch (const Error &) { // without its directory: whoever calls this does so again
     }
+}
+
+void Server::poll_for(int file) const {
+    epoll_event event{};
+    event.events = EPOLLIN;
+    event.data.fd = file;
+    if (epoll_ctl(poll_, EPOLL_CTL_ADD, file, &event) != 0)
+        fail(path_);
 }
 
 Server::~Server() {

@@ -31,6 +31,9 @@ class Server {
     /// @return true once `stop` was asked for
     bool handle();
 
+    /// @brief Listen anew where its socket was removed with its directory, and this is there again.
+    void listen_again();
+
     /// @brief Answer those who asked to stop.
     /// @param[in] left threads and interrupts that could not be given back
     /// @param[in] said what became of all, a sentence; may be empty
@@ -57,6 +60,7 @@ class Server {
     };
 
     void listen();
+    void poll_for(int file) const;
     void welcome();
     void hear(bool hears);
     void read(int file, Client &client);

@@ -304,6 +304,15 @@ def test_a_journal_that_is_gone_with_its_directory_is_written_again(swapped, dri
     assert only({1}, b)
 
 
+def test_a_directory_that_is_gone_is_made_again_before_anything_is_changed(start, driving):
+    # GIVEN a tuner that has moved nothing, whose directory is removed: others look for its socket there
+    driver = driving(start(1))
+    shutil.rmtree(driver.state)
+    # WHEN it has looked again THEN it is there, and is its own
+    assert driver.sample()["no_journal"] == ""
+    assert f"process `{driver.process.pid}` tunes" in driving(state=driver.state).first
+
+
 def test_the_guard_has_the_lock_that_was_made_again(swapped, driving):
     # GIVEN a directory that was made again, and a guard that does not come when its tuner is killed
     a, b, driver = swapped
