@@ -41,8 +41,12 @@ void MovedInterrupts::give_back(System &system, const EventLog &log,
             fixed_[number] = system.now() + pause;
             return false;
         }
-        log.add(Event::restored, line.group,
-                "interrupt " + std::to_string(number) + " is given back: " + why);
+        Event event;
+        event.what = Event::restored;
+        event.group = line.group;
+        event.why = "interrupt " + std::to_string(number) + " is given back: " + why;
+        event.change = std::move(back);
+        log.add(std::move(event));
         return true;
     });
 }

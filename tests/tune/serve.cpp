@@ -44,6 +44,9 @@ pid_t add_jobs(rankwise::tune::Server &server) {
     moved.change.pages.resize(1);
     moved.change.interrupts.resize(1);
     server.add(moved);
+    Event restored = event_of(Event::restored, "srun.18/user-1000/ranks-1");
+    restored.change.interrupts.resize(1);
+    server.add(restored);
     const pid_t guard = fork();
     if (guard == 0) {
         while (rankwise::tune::clock_s(CLOCK_PROCESS_CPUTIME_ID) < 0.3) {

@@ -68,7 +68,8 @@ void Status::add(const Event &event, std::string line) {
     default:
         break;
     }
-    if (event.what == Event::applied) {
+    // What is given back at the end is told as a sum, without a change.
+    if (event.what == Event::applied || (event.what == Event::restored && !event.change.empty())) {
         last_change = event.at;
         moved_ranks += event.change.moves.size();
         moved_interrupts += event.change.interrupts.size();

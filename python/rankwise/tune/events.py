@@ -36,7 +36,7 @@ class Pages(msgspec.Struct, frozen=True):
 
 
 class Interrupt(msgspec.Struct, frozen=True):
-    """An interrupt that was given other processing units."""
+    """An interrupt that was given other processing units; `to` is empty where it got back those that it had."""
 
     number: int
     to: str

@@ -24,6 +24,15 @@ def test_an_interrupt_goes_to_a_unit_that_nobody_has_near_its_device(simulator):
     assert kept["interrupts"] == [[40, "6"]]
 
 
+def test_an_interrupt_that_is_given_back_is_counted_as_a_move(simulator):
+    # GIVEN an interrupt that was moved for a job
+    outcome = simulate(simulator, IRQ + "at 20 end a\nuntil 40\n")
+    # WHEN the job has ended THEN what says that it is given back names it, with no other place
+    (restored,) = [event for event in outcome.of("restored") if event["group"] == "a"]
+    assert restored["interrupts"] == [[40, ""]]
+    assert 20 < restored["at_s"] < 26
+
+
 def test_an_interrupt_is_not_put_beside_a_busy_rank_on_its_core(simulator):
     # GIVEN units without a rank: the other threads of three busy cores, and those of a core with nobody
     scenario = (
