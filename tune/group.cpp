@@ -104,11 +104,15 @@ void Group::remember_threads(Observation &observation) const {
 void Group::keep_units(Observation &observation, const std::function<PuSet(const TaskId &)> &usable) const {
     for (RankLoad &rank : observation.ranks) {
         const auto known = masks.find(rank.process);
-        if (known == masks.end() || !rank.pinned || (rank.mask & ~known->second.expected).any() ||
+        if (known == masks.end() || (rank.mask & ~known->second.expected).any() ||
             rank.mask == known->second.expected)
             continue;
-        if ((known->second.expected & ~usable(rank.process)).none())
+        // Whoever binds all of its threads to one part means that.
+        const bool are_apart = rank.pinned || (known->second.pinned && !rank.rebound);
+        if (are_apart && (known->second.expected & ~usable(rank.process)).none()) {
             rank.mask = known->second.expected;
+            rank.pinned = true;
+        }
     }
 }
 
@@ -146,6 +150,7 @@ ChangedMasks Group::changed_by_others(const std::function<PuSet(const TaskId &)>
     ChangedMasks changed;
     for (const RankLoad &rank : last->ranks) {
         Masks &known = masks[rank.process];
+        known.pinned = rank.pinned;
         if (std::exchange(known.expected, rank.mask) != rank.mask) {
             changed.ranks.push_back(rank.rank);
             const PuSet units = usable(rank.process);

@@ -48,6 +48,8 @@ struct Masks {
     PuSet expected; ///< that it has if nobody else changes it: of `set`, what the kernel allowed it last
     bool bound_within = false; ///< its runtime has bound it to a part of `set` since
 
+    bool pinned = false; ///< its threads had parts of `expected` when they were looked at last
+
     /// @brief Where a runtime has bound it, forget the rest: it had the same part of `original`, and is
     /// exchanged with that part of `set` only.
     void keep_to_part();
@@ -104,7 +106,8 @@ struct Group {
     void hold_apart(Observation &observation) const;
     /// @brief A rank that once had use for more units than it was bound to is not bound to as few again.
     void remember_threads(Observation &observation) const;
-    /// @brief A rank whose threads are bound apart keeps the units of those that have ended.
+    /// @brief A rank whose threads are bound apart keeps the units of those that have ended, also where only
+    /// one is left.
     /// @param[in] usable System::usable
     void keep_units(Observation &observation, const std::function<PuSet(const TaskId &)> &usable) const;
     /// @brief Find a rank that was bound to fewer units than it had, and has use for more of them now: its

@@ -66,6 +66,7 @@ RankLoad load_of(const RankSample &before, const RankSample &after, Seconds leng
         load.busy_threads += runs > busy_share;
         run_on[thread.pu] += runs;
         load.pinned |= (load.mask & ~*thread.mask).any();
+        load.rebound |= then && then->mask != thread.mask;
         if (thread.id == main.id) {
             main_runs = runs;
             load.queued = queued;

@@ -26,6 +26,7 @@ struct RankLoad {
     double ready = 0;                 ///< threads that ran or waited for a processor, on average
     int busy_threads = 0;             ///< that used more than a tenth of one
     bool pinned = false;              ///< some of its threads are bound to a part of these
+    bool rebound = false;             ///< one of them has another mask than at the begin
     bool stays = false;               ///< it is busy, but nothing tells how it gets on: it is not to be moved
     bool mpi_known = false;           ///< `outside_mpi` and `waits` are told by its page or samples
     std::int32_t home = -1;           ///< NUMA node with most of its pages; -1 if not looked at

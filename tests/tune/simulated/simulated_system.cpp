@@ -333,7 +333,7 @@ RankSample SimulatedSystem::sample_of(const Job &job, const Rank &rank, std::int
         thread.queued = rank.queued;
         thread.pu = rank.pu;
         thread.mask = rank.mask;
-        if (job.pinned == Job::all && rank.pus.size() > 1)
+        if (job.pinned == Job::all)
             thread.mask = PuSet{}.set(static_cast<std::size_t>(rank.pu));
         found.threads.push_back(thread);
         thread.mask = rank.mask;
