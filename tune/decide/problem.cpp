@@ -118,6 +118,7 @@ struct Binding {
     bool any = false;     ///< to less than the job's set
     bool equal = true;    ///< all to as many units
     bool shared = false;  ///< several to the same
+    bool one = false;     ///< all to the same
     bool overlap = false; ///< some to units of which others have a part
     bool none = false;    ///< one to none that can be used
 };
@@ -141,17 +142,20 @@ Binding binding_of(const std::vector<RankLoad> &ranks, const PuSet &usable) {
         all |= mask;
     }
     binding.overlap |= all.count() != units;
+    binding.one = sets.size() == 1 && binding.shared && !binding.overlap;
     binding.any |= ranks.size() == 1 && usable.count() == 1;
     return binding;
 }
 
-/// Whether more ranks than units are bound to one set.
-bool are_crowded(const std::vector<RankLoad> &ranks, const PuSet &usable) {
-    return std::any_of(ranks.begin(), ranks.end(), [&](const RankLoad &rank) {
+/// Whether more ranks than units are bound to one set, or with more busy threads.
+bool are_crowded(const std::vector<RankLoad> &ranks, const PuSet &usable, bool by_threads) {
+    return std::ranges::any_of(ranks, [&](const RankLoad &rank) {
         const PuSet mask = rank.mask & usable;
-        return static_cast<std::size_t>(std::count_if(ranks.begin(), ranks.end(), [&](const RankLoad &other) {
-                   return (other.mask & usable) == mask;
-               })) > mask.count();
+        std::size_t count = 0;
+        for (const RankLoad &other : ranks)
+            if ((other.mask & usable) == mask)
+                count += by_threads ? static_cast<std::size_t>(std::max(other.threads(), 1)) : 1;
+        return count > mask.count();
     });
 }
 
@@ -388,13 +392,16 @@ Problem make_problem(const Observation &observation, const Node &node, const PuS
     if (problem.bound) {
         if (binding.none)
             return refuse("a rank has none of the job's processing units");
-        if ((binding.overlap || binding.shared) && any_pinned)
+        // Else a rank and its threads change places with one of another set.
+        const bool are_mixed = binding.overlap || binding.one ||
+                               (binding.shared && are_crowded(observation.ranks, usable_set, true));
+        if (are_mixed && any_pinned)
             return refuse(name_of(*pinned) +
                           "'s threads are bound to processing units that other ranks have, "
                           "too: let the launcher bind ranks, then their runtime threads");
         if (binding.overlap)
             return refuse("ranks are bound to sets of processing units that overlap");
-        if (binding.shared && are_crowded(observation.ranks, usable_set))
+        if (binding.shared && are_crowded(observation.ranks, usable_set, false))
             return refuse("more ranks are bound to a set of processing units than it has: start fewer ranks, "
                           "or bind them otherwise");
         take_bindings(problem, observation, node, pus, usable_set, binding);

@@ -74,12 +74,36 @@ def test_threads_that_a_runtime_bound_to_a_unit_each_keep_theirs(simulator):
     assert "let the launcher bind ranks" in together.of("refused")[0]["why"]
 
 
-def test_units_of_threads_that_have_ended_stay_their_ranks(simulator):
-    # GIVEN ranks of two threads that OpenMP has bound, of which each has one after a while
+def test_ranks_that_share_a_package_change_places_with_their_bound_threads(simulator):
+    # GIVEN two ranks in each half of a node, whose second threads are bound within it, and interrupts in one half
     scenario = (
         "node packages 1 cores 8\npolicy act 1\n"
-        "job a masks 0-2/3-5 compute 0.01,0.01 threads 3 pinned all\n"
-        "at 1 start a\nat 20 threads a 2\nuntil 60\n"
+        "job a masks 0-3/0-3/4-7/4-7 compute 0.01,0.004,0.004,0.004 threads 2 pinned others\n"
+        + "".join(f"at 0 irq {unit} 0.4\n" for unit in range(4))
+        + "at 1 start a\nuntil 60\n"
+    )
+    # WHEN it is tuned THEN the one that computes is in the other half, and one that waits in its place
+    outcome = simulate(simulator, scenario)
+    masks = outcome.jobs["a"]["masks"]
+    assert masks[0] == "4,5,6,7"
+    assert sorted(masks) == ["0,1,2,3"] * 2 + ["4,5,6,7"] * 2
+    assert outcome.violations == []
+    # WHEN there are more threads in a half than it has units, THEN it is said what to do
+    crowded = simulate(simulator, scenario.replace("threads 2", "threads 4"))
+    assert crowded.of("applied") == []
+    assert "let the launcher bind ranks" in crowded.of("refused")[0]["why"]
+
+
+@pytest.mark.parametrize(
+    ("masks", "threads", "then"), [("0-2/3-5", 3, [2]), ("0-1/2-3", 2, [1, 2]), ("0-2/3-5", 3, [1, 2])]
+)
+def test_units_of_threads_that_have_ended_stay_their_ranks(simulator, masks, threads, then):
+    # GIVEN ranks of threads that OpenMP has bound, of which some end, up to all but one, and some come again
+    scenario = (
+        "node packages 1 cores 8\npolicy act 1\n"
+        f"job a masks {masks} compute 0.01,0.01 threads {threads} pinned all\nat 1 start a\n"
+        + "".join(f"at {20 * number} threads a {count}\n" for number, count in enumerate(then, 1))
+        + "until 60\n"
     )
     # WHEN they are looked at, THEN nobody is said to have changed masks
     outcome = simulate(simulator, scenario)
