@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A LinuxSystem that does what it reads from its stdin, a line at a time, and answers each with a line of
 // JSON or text. `driver --read KIND FILE...` hands files to the reader of a KIND; built with sanitizers, it
-// ends badly on any wrong access.
+// ends badly on any wrong access. `driver --pages PROC NODE PID...` moves all pages of processes, as files
+// of PROC say that they have them, and prints what could not be moved.
 #include <deque>
 #include <fcntl.h>
 #include <iostream>
@@ -300,6 +301,20 @@ void read_file(const std::string &kind, const std::string &path) {
     }
 }
 
+void move_pages(const std::string &proc, std::int32_t to_numa, const std::vector<std::int32_t> &processes) {
+    std::vector<Change::Pages> moves;
+    for (const auto number : processes) {
+        moves.push_back({{number, read_task_stat(proc, number)->start}, 0, to_numa});
+    }
+    PageMoves pages(moves, proc);
+    while (!pages.done()) {
+        pages.step();
+    }
+    for (const auto &trouble : pages.troubles()) {
+        std::cout << trouble << std::endl;
+    }
+}
+
 } // namespace
 
 extern "C" int fdatasync(int file) {
@@ -316,6 +331,14 @@ int main(int argc, char **argv) {
         for (int i = 3; i < argc; ++i) {
             read_file(argv[2], argv[i]);
         }
+        return 0;
+    }
+    if (argc > 4 && std::string(argv[1]) == "--pages") {
+        std::vector<std::int32_t> processes;
+        for (int i = 4; i < argc; ++i) {
+            processes.push_back(std::stoi(argv[i]));
+        }
+        move_pages(argv[2], std::stoi(argv[3]), processes);
         return 0;
     }
     try {

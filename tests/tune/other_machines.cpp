@@ -3,7 +3,8 @@
 //
 // move_pages(2) of one with two memories: a page is on node 1 if its number is odd, until it is moved. What
 // is not on these nodes is left to the kernel. In force where $TWO_MEMORIES names a file: each batch that is
-// moved is a line there, `PAGES to NODE`, or `mixed`.
+// moved is a line there, `PAGES to NODE`, or `mixed`. Where $ONLY_PAGES is a list of ranges of addresses,
+// `10000000-10400000,...`, all pages outside of them do not exist. A page takes $US_PER_PAGE to move.
 //
 // sched_setaffinity(2) and sched_getaffinity(2) of one with 64 units, where $SIXTY_FOUR_UNITS names a
 // directory: the mask of a thread is in a file there with its number as its name, 8 bytes. The threads run
@@ -22,6 +23,8 @@
 #include <string>
 #include <sys/syscall.h>
 #include <unistd.h>
+#include <utility>
+#include <vector>
 
 namespace {
 
@@ -33,6 +36,29 @@ int node_of(void *page) {
     return at != moved.end() ? at->second : static_cast<int>(number % 2);
 }
 
+using Ranges = std::vector<std::pair<std::uintptr_t, std::uintptr_t>>; ///< first, and behind the last
+
+Ranges ranges_in(const char *text) {
+    Ranges ranges;
+    while (text && *text != 0) {
+        char *end = nullptr;
+        const auto first = std::strtoul(text, &end, 16), behind = std::strtoul(end + 1, &end, 16);
+        ranges.emplace_back(first, behind);
+        text = *end == ',' ? end + 1 : end;
+    }
+    return ranges;
+}
+
+bool exists(void *page) {
+    // Read once: what looks at pages is timed.
+    static const Ranges ranges = ranges_in(std::getenv("ONLY_PAGES"));
+    const auto address = reinterpret_cast<std::uintptr_t>(page);
+    for (const auto &[first, behind] : ranges)
+        if (first <= address && address < behind)
+            return true;
+    return ranges.empty();
+}
+
 long move(const char *log, std::size_t count, void **pages, const int *nodes, int *status) {
     for (std::size_t at = 0; nodes && at < count; ++at)
         if (nodes[at] > 1) {
@@ -42,9 +68,11 @@ long move(const char *log, std::size_t count, void **pages, const int *nodes, in
     for (std::size_t at = 0; at < count; ++at) {
         if (nodes)
             moved[reinterpret_cast<std::uintptr_t>(pages[at]) / 4096] = nodes[at];
-        status[at] = node_of(pages[at]);
+        status[at] = exists(pages[at]) ? node_of(pages[at]) : -ENOENT;
     }
     if (nodes && count > 0) {
+        if (const char *const us = std::getenv("US_PER_PAGE"))
+            usleep(static_cast<useconds_t>(count) * static_cast<useconds_t>(std::atoi(us)));
         std::FILE *const file = std::fopen(log, "a");
         bool mixed = false;
         for (std::size_t at = 1; at < count; ++at)

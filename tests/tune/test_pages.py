@@ -2,6 +2,8 @@
 """Pages of real ranks: when they are looked at, and their way back."""
 
 import os
+import shutil
+import subprocess
 import time
 
 import pytest
@@ -86,6 +88,38 @@ def test_pages_that_are_tried_go_back_to_where_each_was(start, driving, batches)
     # AND a batch that goes there again goes back again
     driver.ask(f"pages {process.pid} 1 0")
     assert sum(pages for pages, _ in batches()) == sum(pages for pages, _ in there)
+
+
+MIB = 2**20
+BATCH_US, US_PER_PAGE = 20_000, 10  # what a batch may take, and what a page of a slow machine does
+
+
+@pytest.mark.parametrize("pages", ["64-96", "0-8,72-104"], ids=["none before", "some before"])
+def test_behind_a_part_without_pages_a_batch_takes_no_longer(
+    start, driver_program, batches, tmp_path, monkeypatch, pages
+):
+    # GIVEN processes whose memory has no pages for 64 MiB, and many behind them that take their time to move
+    there = [[int(mib) * MIB for mib in part.split("-")] for part in pages.split(",")]
+    count = sum(last - first for first, last in there) // 4096
+    only, numbers = [], []
+    for begin in (0x10000000, 0x20000000):
+        process = start(pus={0})
+        numbers.append(str(process.pid))
+        proc = tmp_path / "proc" / str(process.pid)
+        proc.mkdir(parents=True)
+        shutil.copy(f"/proc/{process.pid}/stat", proc)
+        (proc / "maps").write_text(f"{begin:x}-{begin + 112 * MIB:x} rw-p 00000000 00:00 0\n")
+        (proc / "numa_maps").write_text(f"{begin:x} default anon={count} N0={count} kernelpagesize_kB=4\n")
+        only += [f"{begin + first:x}-{begin + last:x}" for first, last in there]
+    monkeypatch.setenv("ONLY_PAGES", ",".join(only))
+    monkeypatch.setenv("US_PER_PAGE", str(US_PER_PAGE))
+    # WHEN they are moved
+    command = [driver_program, "--pages", tmp_path / "proc", "1", *numbers]
+    assert subprocess.check_output(command, text=True) == ""
+    # THEN no batch takes longer than it may, and all pages are there: every second one of each was
+    moved = [pages for pages, _ in batches()]
+    assert sum(moved) == count
+    assert max(moved) * US_PER_PAGE <= BATCH_US
 
 
 def test_pages_that_were_moved_to_their_rank_stay(start, driving, batches):
