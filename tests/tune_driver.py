@@ -14,6 +14,8 @@ from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from waiting import until
+
 TOP = Path(__file__).resolve().parent.parent
 INCLUDES = [f"-I{TOP / room}" for room in ("tune", "formats", "core", "record")]
 SANITIZED = ("-O0", "-g1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
@@ -108,9 +110,16 @@ class Driver:
 
     @property
     def guard(self) -> int:
-        """Process of its guard."""
+        """Process of its guard, once it has its name."""
         children = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children")
-        return int(children.read_text().split()[0])
+
+        def names() -> list[str]:
+            with contextlib.suppress(OSError):  # one that was killed has just gone
+                return [Path(f"/proc/{child}/comm").read_text() for child in children.read_text().split()]
+            return []
+
+        assert until(lambda: names() == ["rankwise-guard\n"])
+        return int(children.read_text())
 
     def move(self, *moves: tuple[int, str, str]) -> str:
         """Carry out one change; '' or why not."""

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 import simulated_nodes
 from simulated_nodes import simulate
-from test_journal import guard_of
 from waiting import until
 
 LONGEST_PAUSE_S = 600  # Policy::longest_pause
@@ -107,7 +106,7 @@ def test_what_somebody_else_made_of_an_interrupt_stays(driving, made_up):
     assert affinity.read_text() == "0\n"
     assert not (driver.state / "journal").exists()
     affinity.write_text("1\n")
-    guard = Path(f"/proc/{guard_of(driver)}")
+    guard = Path(f"/proc/{driver.guard}")
     driver.kill()
     assert until(lambda: not guard.exists())
     assert affinity.read_text() == "1\n"

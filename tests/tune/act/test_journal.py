@@ -28,24 +28,6 @@ def wait_for(condition, seconds=10.0):
         time.sleep(0.001)
 
 
-def guard_of(driver) -> int:
-    """The process number of a driver's guard, once it has its name."""
-    found = []
-
-    def is_there() -> bool:
-        children = f"/proc/{driver.process.pid}/task/{driver.process.pid}/children"
-        with open(children) as file:
-            found[:] = [int(word) for word in file.read().split()]
-        names = []
-        for child in found:
-            with open(f"/proc/{child}/comm") as file:
-                names.append(file.read().strip())
-        return names == ["rankwise-guard"]
-
-    wait_for(is_there)
-    return found[0]
-
-
 @pytest.fixture
 def swapped(start, driving):
     """Two ranks that have changed places, and the driver that did it."""
@@ -59,7 +41,7 @@ def swapped(start, driving):
 def test_the_guard_restores_after_sigkill(swapped):
     # GIVEN ranks that were moved
     a, b, driver = swapped
-    guard_of(driver)
+    assert driver.guard
     # WHEN the tuner is killed
     driver.kill()
     # THEN they get their masks, and the journal goes
@@ -69,7 +51,7 @@ def test_the_guard_restores_after_sigkill(swapped):
 
 def test_signals_that_end_others_do_not_end_the_guard(swapped):
     a, b, driver = swapped
-    guard = guard_of(driver)
+    guard = driver.guard
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         os.kill(guard, number)
     assert os.getsid(guard) == guard
@@ -79,10 +61,10 @@ def test_signals_that_end_others_do_not_end_the_guard(swapped):
 
 def test_a_guard_that_was_killed_gets_a_successor(swapped):
     a, b, driver = swapped
-    guard = guard_of(driver)
+    guard = driver.guard
     os.kill(guard, signal.SIGKILL)
     assert driver.ask("guard") == "1"
-    wait_for(lambda: driver.ask("guard") == "1" and guard_of(driver) != guard)
+    wait_for(lambda: driver.ask("guard") == "1" and driver.guard != guard)
     driver.kill()
     wait_for(lambda: only({0}, a) and only({1}, b))
 
@@ -90,7 +72,7 @@ def test_a_guard_that_was_killed_gets_a_successor(swapped):
 def kill_both(driver):
     """Guard and tuner, so that the masks stay as they are."""
     os.kill(driver.process.pid, signal.SIGSTOP)
-    guard = guard_of(driver)
+    guard = driver.guard
     os.kill(guard, signal.SIGKILL)
     driver.kill()
 
@@ -263,7 +245,7 @@ def test_a_journal_that_somebody_removed_is_written_again(swapped):
 def test_the_guard_restores_where_the_journals_directory_is_gone(swapped):
     # GIVEN ranks that were moved, and a user whose last session ends: what is in /run/user or /dev/shm is removed
     a, b, driver = swapped
-    guard = guard_of(driver)
+    guard = driver.guard
     shutil.rmtree(driver.state)
     # WHEN the tuner is killed before it looks again
     driver.kill()
@@ -276,9 +258,9 @@ def test_the_guard_restores_where_the_journals_directory_is_gone(swapped):
 
 def test_the_successor_of_a_guard_restores_where_the_directory_is_gone(swapped):
     a, b, driver = swapped
-    guard = guard_of(driver)
+    guard = driver.guard
     os.kill(guard, signal.SIGKILL)
-    wait_for(lambda: driver.ask("guard") == "1" and guard_of(driver) != guard)
+    wait_for(lambda: driver.ask("guard") == "1" and driver.guard != guard)
     shutil.rmtree(driver.state)
     driver.kill()
     wait_for(lambda: only({0}, a) and only({1}, b))
@@ -318,7 +300,7 @@ def test_the_guard_has_the_lock_that_was_made_again(swapped, driving):
     a, b, driver = swapped
     shutil.rmtree(driver.state)
     driver.sample()
-    guard = guard_of(driver)
+    guard = driver.guard
     os.kill(guard, signal.SIGSTOP)
     driver.kill()
     with ThreadPoolExecutor() as pool:
@@ -393,7 +375,7 @@ def test_another_tuner_that_has_the_directory_keeps_it(swapped, start, driving):
     content = (driver.state / "journal").read_bytes()
     # WHEN the first looks, and is killed
     assert "the journal is gone" in driver.sample()["no_journal"]
-    guard = guard_of(driver)
+    guard = driver.guard
     driver.kill()
     wait_for(lambda: not Path(f"/proc/{guard}").exists())
     # THEN its ranks have their masks, and the other's journal and ranks are as they were
@@ -427,7 +409,7 @@ def test_a_journal_of_somebody_else_is_not_written_over(swapped, start, driving)
 def test_a_tuner_that_ends_well_without_its_directory_leaves_nothing_to_restore(swapped):
     # GIVEN a tuner that has given back what it moved, and whose directory is gone
     a, _, driver = swapped
-    guard = guard_of(driver)
+    guard = driver.guard
     shutil.rmtree(driver.state)
     driver.ask("restore")
     assert only({0}, a)
