@@ -29,6 +29,7 @@ class LinuxSystem : public System {
         return observer_.pages_by_numa(process);
     }
     std::string apply(const Change &change) override;
+    bool is_stuck() const override { return actor_.is_stuck(); }
     std::optional<Seconds> go_on() override;
     PuSet usable(const TaskId &process) override { return cpuset_of(proc_, sys_, process.number); }
     std::string undo() override { return actor_.undo(); }

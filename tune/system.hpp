@@ -31,6 +31,10 @@ class System {
     /// @return empty, or why it was not done ("rank 3 ended", "its mask was changed by another process", ...)
     virtual std::string apply(const Change &change) = 0;
 
+    /// @brief Whether a change that was not done has left threads that could not be moved back: `undo` takes
+    /// them back once that is possible, and until then nothing else is to be changed.
+    virtual bool is_stuck() const = 0;
+
     /// @brief Do the next piece of what a change still has to do: pages follow in batches of 20 ms.
     /// @return the moment of the next piece; none if nothing is left
     virtual std::optional<Seconds> go_on() = 0;
@@ -38,9 +42,9 @@ class System {
     /// @return units that the kernel lets a process run on now, those that are offline left out
     virtual PuSet usable(const TaskId &process) = 0;
 
-    /// @brief Take back what was applied last: each thread gets the mask that it had before this change, one
-    /// that was born since that of its process' threads, an interrupt its units. A thread that has ended, or
-    /// whose mask somebody else has changed since, keeps nothing from the others.
+    /// @brief Take back what was applied last, or is stuck: each thread gets the mask that it had before this
+    /// change, one that was born since that of its process' threads, an interrupt its units. A thread that
+    /// has ended, or whose mask somebody else has changed since, keeps nothing from the others.
     /// @return empty, or what could not be given back: to be called again
     virtual std::string undo() = 0;
 

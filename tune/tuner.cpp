@@ -566,7 +566,10 @@ std::optional<GivenBack> Tuner::stop(bool restore) {
             state.left_of = state.trial->attempt().group;
         state.trial.reset();
     }
-    if (!restore && state.has_taken_back())
+    // Of ranks that are to be given back what they had, some may have it already.
+    const bool gives_back =
+        std::ranges::any_of(state.groups, [](const auto &each) { return !each.second.gives_back.empty(); });
+    if (!restore && !gives_back && state.has_taken_back())
         return std::nullopt;
     const GivenBack given = state.system.restore();
     const std::string text = given_back_text(given);

@@ -39,7 +39,7 @@ class Tuner {
     Seconds step();
 
     /// @brief Finish: undo what is being tried, give back all masks if `restore`, or if that cannot be
-    /// undone.
+    /// undone, or some ranks have theirs back and others do not.
     /// @return what became of them; none if they stay
     std::optional<GivenBack> stop(bool restore);
 

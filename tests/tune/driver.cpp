@@ -171,6 +171,13 @@ void do_line(const std::string &line, LinuxSystem &system) {
             ++steps;
         }
         std::cout << (problem.empty() ? std::to_string(steps) : problem) << std::endl;
+    } else if (what == "mixed") { // an interrupt and ranks
+        words >> number >> to;
+        Change change = change_of(words, system);
+        change.interrupts.push_back({number, {}, pus(to)});
+        std::cout << system.apply(change) << std::endl;
+    } else if (what == "stuck") {
+        std::cout << system.is_stuck() << std::endl;
     } else if (what == "undo") {
         std::cout << system.undo() << std::endl;
     } else if (what == "back") { // processes get what they had

@@ -101,6 +101,8 @@ def _happenings(
                 which = own.choice(["", f" {name} {own.randrange(ranks)}"])
                 after = moment + dice.uniform(1, 10)
                 text += [f"at {moment:.2f} stuck{which}", f"at {after:.2f} loose{which}"]
+                rank, after = own.randrange(ranks), after + own.uniform(-1, 2)
+                text += [f"at {moment:.2f} refuses {name} {rank}", f"at {after:.2f} allows {name} {rank}"]
             case "mask":
                 text.append(f"at {moment:.2f} mask {name} {dice.randrange(ranks)} {dice.choice(pus)}")
             case "mask_of_all":
@@ -150,6 +152,9 @@ def random_scenario(seed: int, seconds: float, *, disturbed: bool = True) -> str
             f"at 0 line {number} {pu} {dice.uniform(0.05, 0.3):.2f} {dice.randrange(2)}"
             for number, pu in enumerate(dice.sample(range(128, 256), 3), 40)
         ]
+        own = random.Random(seed)  # what it decides changes nothing else that a seed stands for
+        moment = own.uniform(0, seconds)
+        text += [f"at {moment:.2f} fixed 40", f"at {moment + own.uniform(1, 20):.2f} movable 40"]
     free = list(range(0, 256))
     for number in range(dice.randint(1, 5)):
         ranks = dice.randint(2, 16)

@@ -200,10 +200,13 @@ std::string Actor::undo() {
     }
     if (restored.failed > 0) {
         stick(restored.left);
-        return std::to_string(restored.failed) + " threads or interrupts cannot be given back what they had";
+    } else {
+        last_ = {};
     }
-    last_ = {};
-    return {};
+    try_again();
+    const auto failed = restored.failed + stuck_.threads.size();
+    return failed == 0 ? std::string()
+                       : std::to_string(failed) + " threads or interrupts cannot be given back what they had";
 }
 
 /// What could not be taken back may have either mask until it can.

@@ -28,6 +28,9 @@ class Actor {
     /// @return empty, or why it was not done; pages follow by `go_on`
     std::string apply(const Change &change, const std::vector<RankSample> &ranks);
 
+    /// @return whether threads of a change that did not come about could not be moved back
+    bool is_stuck() const { return !stuck_.threads.empty(); }
+
     /// @brief Move the next batch of pages.
     /// @return the moment of the next one, none if all are moved
     std::optional<Seconds> go_on();
@@ -38,7 +41,7 @@ class Actor {
     /// @brief Pages that could not be moved, a sentence each, since the last call.
     std::vector<std::string> troubles() { return std::exchange(troubles_, {}); }
 
-    /// @brief Take back what was applied last, thread by thread.
+    /// @brief Take back what was applied last, thread by thread, and what is stuck.
     /// @return empty, or what could not be given back
     std::string undo();
 

@@ -109,6 +109,7 @@ Seconds Trial::begin(Part part) {
 bool Trial::apply(const char *why) {
     const std::string failed = system_.apply(attempt_.change);
     if (!failed.empty()) {
+        left_ = system_.is_stuck(); // of ranks that are halfway, the masks say nothing
         end(Outcome::failed, Event::failed, failed);
         return false;
     }

@@ -217,25 +217,47 @@ def test_what_cannot_be_taken_back_is_not_taken_for_somebody_elses(ranks, units)
     assert units[partner] == {4}
 
 
-def test_a_change_that_fails_halfway_is_taken_back_once_that_is_possible(ranks, units):
+@pytest.mark.parametrize("again", [lambda driver: driver.sample(), lambda driver: driver.ask("undo")])
+def test_a_change_that_fails_halfway_is_taken_back_once_that_is_possible(ranks, units, again):
     # GIVEN a change of which the first thread is moved, the second cannot be, and nothing can be taken back
     driver, (a, b), ((main, helper), (partner, _)) = ranks({0}, {4})
     units.lock(1)
     why = driver.move((a, "0", "4"), (b, "4", "0"))
     assert why.endswith("1 threads cannot be moved back: it is tried again")
     assert units[main] == {4}
-    # WHEN that is still so at the next look, and no more at the one after it
-    driver.sample()
-    assert units[main] == {4}
+    assert driver.ask("stuck") == "1"
+    # WHEN that is still so when it is looked at next, and no more the time after that
+    again(driver)
+    assert (units[main], driver.ask("stuck")) == ({4}, "1")
     units.unlock()
-    driver.sample()
+    again(driver)
     # THEN it is taken back
-    assert units[main] == {0}
+    assert (units[main], driver.ask("stuck")) == ({0}, "0")
     # AND the ranks can be moved
     assert driver.move((a, "0", "4"), (b, "4", "0")) == ""
     assert [units[main], units[helper], units[partner]] == [{4}, {4}, {0}]
     driver.end()
     assert [units[main], units[helper], units[partner]] == [{0}, {0}, {4}]
+
+
+@pytest.mark.parametrize("stuck", [False, True])
+def test_ranks_go_back_where_the_interrupts_of_their_change_cannot_be_moved(ranks, units, stuck):
+    # GIVEN ranks of two threads each, which perhaps cannot be moved back
+    driver, (a, b), of_ranks = ranks({0}, {4})
+    if stuck:
+        units.lock(4)
+    # WHEN they are moved with an interrupt that may not be moved
+    why = driver.ask(f"mixed 9 1 {a} 0 4 {b} 4 0")
+    # THEN nothing of it is done, or it is said what is left of it
+    refused = "interrupt 9 may not be moved: `--irq` allows it"
+    assert why == refused + "; 4 threads cannot be moved back: it is tried again" * stuck
+    assert driver.ask("stuck") == str(int(stuck))
+    moved, back = [[{4}] * 2, [{0}] * 2], [[{0}] * 2, [{4}] * 2]
+    assert [[units[thread] for thread in threads] for threads in of_ranks] == (moved if stuck else back)
+    if stuck:
+        units.unlock()
+        assert driver.ask("undo") == ""
+        assert [[units[thread] for thread in threads] for threads in of_ranks] == back
 
 
 def test_a_tuner_killed_with_something_that_it_could_not_take_back_leaves_it_to_its_guard(ranks, units):

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // `simulate < SCENARIO`: a Tuner on a node that does not exist. Prints its events, a JSON object a line, and
 // at the end what became of the jobs. Status 1 and a line `violation` each for what no tuner may do.
-// `simulate best`: instead, the estimate of the best mapping of a job and of the one found; `simulate
-// decide`: how long a decision takes; `simulate forgets`: with masks that are not given back; `simulate
-// keeps`: with
-// `--keep`, and whether they were kept; `simulate
-// wanders`: with a rank that is moved where its job may not be; `simulate gain`: instead of a scenario, lines
-// `RATES; RATES; RATES; OUTSIDE`, of each of which the gain is printed, its interval missed so often on each
-// side.
+// `simulate best`: instead, the estimate of the best mapping of a job and of the one found.
+// `simulate decide`: how long a decision takes.
+// `simulate forgets`: with masks that are not given back.
+// `simulate keeps`: with `--keep`, and whether they were kept.
+// `simulate wanders`: with a rank that is moved where its job may not be.
+// `simulate mixes`: with a last change that exchanges the first two ranks, and puts each interrupt on the
+// last unit.
+// `simulate gain`: instead of a scenario, lines `RATES; RATES; RATES; OUTSIDE`, of each of which the gain is
+// printed, its interval missed so often on each side.
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -145,6 +147,25 @@ void time_decision(SimulatedSystem &system, const Scenario &scenario) {
     std::printf("{\"decision_s\": %.6f}\n", took[took.size() / 2]);
 }
 
+/// A change of ranks and interrupts in one, which no proposal is yet.
+void mix(SimulatedSystem &system, const Node &node) {
+    const std::vector<Rank> &ranks = system.jobs().front().ranks;
+    Change change;
+    change.moves = {{ranks[0].process, ranks[0].mask, ranks[1].mask},
+                    {ranks[1].process, ranks[1].mask, ranks[0].mask}};
+    for (const auto &[number, line] : system.lines()) {
+        PuSet to;
+        change.interrupts.push_back({number, {}, to.set(static_cast<std::size_t>(node.pus.back().os))});
+    }
+    const std::string why = system.apply(change);
+    std::printf(R"({"mixed": "%s", "stuck": %s, "units": [)", why.c_str(),
+                system.is_stuck() ? "true" : "false");
+    const char *between = "";
+    for (const auto &[number, line] : system.lines())
+        std::printf("%s%d", std::exchange(between, ", "), line.unit);
+    std::printf("]}\n");
+}
+
 int print_gains() {
     for (std::string line; std::getline(std::cin, line);) {
         std::istringstream parts(line);
@@ -194,6 +215,8 @@ int simulate(const std::string &mode) {
         ++steps;
         happen_until(std::min(std::max(due, system.now() + 1e-3), until));
     }
+    if (mode == "mixes")
+        mix(system, scenario.node);
     for (const Job &job : system.jobs())
         print(job);
     if (mode == "wanders") {
@@ -205,6 +228,11 @@ int simulate(const std::string &mode) {
         system.apply(change);
     }
     const auto given = tuner.stop(mode != "forgets" && mode != "keeps");
+    // What cannot be given back is as soon as that is possible, by its guard or whoever starts next.
+    if (given && given->failed > 0) {
+        system.loosen();
+        tuner.stop(true);
+    }
     tuner.end();
     if (mode == "keeps")
         std::printf("{\"kept\": %s}\n", given ? "false" : "true");

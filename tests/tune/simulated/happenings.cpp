@@ -45,6 +45,8 @@ void SimulatedSystem::happen(const std::string &line) {
         lines_.insert_or_assign(std::stoi(name), added);
     } else if (what == "fixed") // as its driver is unloaded, or its controller changes its mind
         lines_.at(std::stoi(name)).fixed = true;
+    else if (what == "movable")
+        lines_.at(std::stoi(name)).fixed = false;
     else if (what == "irq")
         core(std::stoi(name)).interrupts = number();
     else if (what == "steal")
@@ -62,6 +64,8 @@ void SimulatedSystem::happen(const std::string &line) {
     else if (what == "stuck" || what == "loose") // all masks cannot be given back, or one, and can be again
         (name.empty() ? stuck_ : job(name).ranks.at(static_cast<std::size_t>(number())).is_stuck) =
             what == "stuck";
+    else if (what == "refuses" || what == "allows") // that a rank's mask is set by the tuner
+        job(name).ranks.at(static_cast<std::size_t>(number())).is_fixed = what == "refuses";
     else if (what == "journal") // is gone, or back
         no_journal_ = name == "gone" ? "the journal is gone" : "";
     else if (what == "mover")

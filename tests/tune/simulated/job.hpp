@@ -39,7 +39,8 @@ struct Rank {
     PuSet original;         ///< asked for by somebody other than the tuner last
     bool is_tuners = false; ///< the tuner asked last
     PuSet was;              ///< in force before its last change
-    bool is_stuck = false;  ///< its mask cannot be given back
+    bool is_stuck = false;  ///< its mask cannot be given back, ...
+    bool is_fixed = false;  ///< ... nor can the tuner set another one
     bool is_bound = false;  ///< to one unit
     std::int32_t pu = -1;
     std::vector<std::int32_t> pus; ///< of all its threads; `pu` is the first

@@ -113,6 +113,7 @@ Sample SimulatedSystem::sample(bool light) {
     if (counts_traffic_)
         for (const double bytes : memory_bytes_)
             found.memory_bytes.push_back(static_cast<std::uint64_t>(bytes));
+    take_back(halfway_); // as the actor does, behind what the ranks were seen with
     return found;
 }
 

@@ -137,11 +137,11 @@ std::string SimulatedSystem::move_line(const Change::Interrupt &interrupt) {
     return {};
 }
 
-std::string SimulatedSystem::apply(const Change &change) {
+/// @return why it is not begun
+std::string SimulatedSystem::check(const Change &change) {
     const auto goes_back = [](const Change::Interrupt &interrupt) { return interrupt.to.none(); };
     if (!no_journal_.empty() && (!change.moves.empty() || !std::ranges::all_of(change.interrupts, goes_back)))
         return "the journal cannot be written";
-    std::map<Job *, std::array<int, most_pus>> before;
     for (const RankMove &move : change.moves) {
         const Found found = find(move.process);
         if (!found.rank)
@@ -158,34 +158,91 @@ std::string SimulatedSystem::apply(const Change &change) {
                             (movers_.contains("AutoNUMA") && move.from.count() != move.to.count());
         if (fights && move.to != found.rank->was)
             violations_.push_back(found.job->name + ": moved beside another mover");
-        before.try_emplace(found.job, crowds(*found.job, usable(*found.job)));
+    }
+    return {};
+}
+
+/// @return why it cannot be moved
+std::string SimulatedSystem::move(const RankMove &move) {
+    const Found found = find(move.process);
+    if (found.rank->is_fixed)
+        return "process " + std::to_string(move.process.number) + " cannot be moved";
+    last_.push_back({move.process, found.rank->mask});
+    if (!found.rank->is_tuners)
+        found.rank->original = seen_to_be_asked(*found.job, *found.rank);
+    ask_as_tuner(*found.job, *found.rank, move.to);
+    found.rank->was = move.from;
+    return {};
+}
+
+void SimulatedSystem::look_for_crowds(Job &job, const std::array<int, most_pus> &had) {
+    const auto has = crowds(job, usable(job));
+    for (std::size_t pu = 0; pu < most_pus; ++pu)
+        if (has[pu] > 1 && has[pu] > had[pu])
+            violations_.push_back(job.name + ": two ranks on one unit");
+}
+
+std::string SimulatedSystem::apply(const Change &change) {
+    if (std::string why = check(change); !why.empty())
+        return why;
+    if (is_stuck() || is_left_)
+        violations_.emplace_back("a change begins before another is taken back everywhere");
+    std::map<Job *, std::array<int, most_pus>> before;
+    for (const RankMove &move : change.moves) {
+        Job *const job = find(move.process).job;
+        before.try_emplace(job, crowds(*job, usable(*job)));
     }
     last_.clear();
-    for (const RankMove &move : change.moves) {
-        const Found found = find(move.process);
-        last_.push_back({move.process, found.rank->mask});
-        if (!found.rank->is_tuners)
-            found.rank->original = seen_to_be_asked(*found.job, *found.rank);
-        ask_as_tuner(*found.job, *found.rank, move.to);
-        found.rank->was = move.from;
-    }
-    for (const auto &[job, had] : before) {
-        const auto has = crowds(*job, usable(*job));
-        for (std::size_t pu = 0; pu < most_pus; ++pu)
-            if (has[pu] > 1 && has[pu] > had[pu])
-                violations_.push_back(job->name + ": two ranks on one unit");
-    }
-    pages_ = last_pages_ = change.pages;
-    pages_there_ = now_ + time_of_pages();
     last_lines_.clear();
+    for (const RankMove &each : change.moves)
+        if (std::string why = move(each); !why.empty())
+            return take_back(std::move(why));
+    for (const auto &[job, had] : before)
+        look_for_crowds(*job, had);
     for (const Change::Interrupt &interrupt : change.interrupts) {
         const std::int32_t was = lines_.at(interrupt.number).unit;
         if (std::string why = move_line(interrupt); !why.empty())
-            return why;
+            return take_back(std::move(why));
         last_lines_[interrupt.number] = was;
     }
+    pages_ = last_pages_ = change.pages;
+    pages_there_ = now_ + time_of_pages();
     ++applied_;
     return {};
+}
+
+/// As the actor does: a change is done whole or not at all.
+std::string SimulatedSystem::take_back(std::string why) {
+    take_back_lines();
+    last_lines_.clear();
+    last_pages_.clear();
+    halfway_.insert(halfway_.end(), last_.begin(), last_.end());
+    last_.clear();
+    if (const std::size_t left = take_back(halfway_); left > 0)
+        why += "; " + std::to_string(left) + " threads cannot be moved back: it is tried again";
+    return why;
+}
+
+/// @return how many cannot be given back what they had: these are left
+std::size_t SimulatedSystem::take_back(std::vector<Moved> &moved) {
+    std::erase_if(moved, [&](const Moved &each) {
+        const Found found = find(each.process);
+        if (!found.rank || !found.rank->is_tuners)
+            return true;
+        if (is_loose(*found.rank))
+            ask_as_tuner(*found.job, *found.rank, each.before);
+        return is_loose(*found.rank);
+    });
+    return moved.size();
+}
+
+std::size_t SimulatedSystem::take_back_lines() {
+    std::erase_if(last_lines_, [&](const auto &each) {
+        PuSet before;
+        before.set(static_cast<std::size_t>(each.second));
+        return move_line({each.first, {}, before}).empty();
+    });
+    return last_lines_.size();
 }
 
 /// That they are on their way.
@@ -213,27 +270,13 @@ PuSet SimulatedSystem::usable(const TaskId &process) {
 }
 
 std::string SimulatedSystem::undo() {
-    if (stuck_)
-        return "1 threads or interrupts cannot be given back what they had";
-    std::erase_if(last_, [&](const Moved &moved) {
-        const Found found = find(moved.process);
-        if (!found.rank || !found.rank->is_tuners)
-            return true;
-        if (!found.rank->is_stuck)
-            ask_as_tuner(*found.job, *found.rank, moved.before);
-        return !found.rank->is_stuck;
-    });
-    const std::size_t left = last_.size();
-    for (const auto &[number, unit] : std::exchange(last_lines_, {})) {
-        PuSet before;
-        before.set(static_cast<std::size_t>(unit));
-        move_line({number, {}, before});
-    }
+    const std::size_t left = take_back(last_) + take_back_lines() + take_back(halfway_);
     for (Change::Pages &pages : last_pages_)
         std::swap(pages.from_numa, pages.to_numa);
     pages_ = std::exchange(last_pages_, {});
     pages_there_ = now_ + time_of_pages();
     ++applied_;
+    is_left_ = left > 0;
     return left == 0 ? ""
                      : std::to_string(left) + " threads or interrupts cannot be given back what they had";
 }
@@ -244,12 +287,13 @@ std::string SimulatedSystem::give_back(const std::vector<TaskId> &processes) {
         const Found found = find(process);
         if (!found.rank || !found.rank->is_tuners)
             continue;
-        if (stuck_ || found.rank->is_stuck) {
+        if (!is_loose(*found.rank)) {
             ++left;
             continue;
         }
         ask_as_tuner(*found.job, *found.rank, found.rank->original);
         found.rank->was = found.rank->mask;
+        std::erase_if(halfway_, [&](const Moved &moved) { return moved.process == process; });
     }
     if (left > 0)
         return std::to_string(left) + " threads cannot be given back what they had";
@@ -261,14 +305,30 @@ std::string SimulatedSystem::give_back(const std::vector<TaskId> &processes) {
 GivenBack SimulatedSystem::restore() {
     GivenBack given;
     pages_.clear();
+    halfway_.clear();
     for (Job &each : jobs_)
-        for (Rank &rank : each.ranks)
-            if (rank.is_tuners && ask_as_tuner(each, rank, rank.original))
+        for (Rank &rank : each.ranks) {
+            if (!each.running || !rank.alive || !rank.is_tuners ||
+                (rank.mask == rank.original && rank.asked == rank.original))
+                continue;
+            if (!is_loose(rank))
+                ++given.failed;
+            else if (ask_as_tuner(each, rank, rank.original))
                 ++given.threads;
+        }
     for (const auto &[number, line] : lines_)
         if (line.unit != line.original)
             ++(move_line({number, {}, {}}).empty() ? given.interrupts : given.failed);
     return given;
+}
+
+void SimulatedSystem::loosen() {
+    stuck_ = false;
+    for (Job &each : jobs_)
+        for (Rank &rank : each.ranks)
+            rank.is_stuck = rank.is_fixed = false;
+    for (auto &[number, line] : lines_)
+        line.fixed = false;
 }
 
 void SimulatedSystem::check_restored() {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <array>
 #include <map>
 #include <set>
 #include <string>
@@ -24,6 +25,7 @@ class SimulatedSystem final : public System {
     Sample sample_with_movers() override;
     std::vector<std::uint64_t> pages_by_numa(const TaskId &process) override;
     std::string apply(const Change &change) override;
+    bool is_stuck() const override { return !halfway_.empty(); }
     std::optional<Seconds> go_on() override;
     PuSet usable(const TaskId &process) override;
     std::string undo() override;
@@ -39,10 +41,14 @@ class SimulatedSystem final : public System {
 
     void add(Job job) { jobs_.push_back(std::move(job)); }
 
+    /// @brief From now on all masks and interrupts can be set.
+    void loosen();
+
     /// @brief After the tuner has stopped: do all ranks have the masks they were given?
     void check_restored();
 
     const std::vector<Job> &jobs() const { return jobs_; }
+    const std::map<std::int32_t, Line> &lines() const { return lines_; }
     const std::vector<std::string> &violations() const { return violations_; }
     int applied() const { return applied_; }
     std::size_t samples() const { return samples_; }
@@ -59,6 +65,7 @@ class SimulatedSystem final : public System {
     void put_in_force(const Job &job, Rank &rank);
     bool ask(const Job &job, Rank &rank, const PuSet &mask);
     bool ask_as_tuner(Job &job, Rank &rank, const PuSet &mask);
+    bool is_loose(const Rank &rank) const { return !stuck_ && !rank.is_stuck && !rank.is_fixed; }
     void cut_anew(Job &job);
     PuSet seen_to_be_asked(const Job &job, const Rank &rank) const;
     Core &core(std::int32_t pu) { return cores_.at(static_cast<std::size_t>(pu)); }
@@ -69,6 +76,16 @@ class SimulatedSystem final : public System {
     std::int32_t memory_of(const Rank &rank) const;
     double longer_by_memory(const Job &job, std::size_t rank) const;
     std::string move_line(const Change::Interrupt &interrupt);
+    std::string check(const Change &change);
+    std::string move(const RankMove &move);
+    void look_for_crowds(Job &job, const std::array<int, most_pus> &had);
+    std::string take_back(std::string why);
+    struct Moved {
+        TaskId process;
+        PuSet before;
+    };
+    std::size_t take_back(std::vector<Moved> &moved);
+    std::size_t take_back_lines();
     void run(Job &job, Seconds length);
     RankSample sample_of(const Job &job, const Rank &rank, std::int32_t number, bool light) const;
 
@@ -95,12 +112,10 @@ class SimulatedSystem final : public System {
     Seconds now_ = 1000;
     int applied_ = 0;
     std::size_t samples_ = 0;
-    struct Moved {
-        TaskId process;
-        PuSet before;
-    };
     std::vector<Moved> last_;                         ///< by the change that was applied last
     std::map<std::int32_t, std::int32_t> last_lines_; ///< and where interrupts were
+    std::vector<Moved> halfway_;                      ///< by a change that was not done, and not back yet
+    bool is_left_ = false;                            ///< the last one is not undone everywhere
 };
 
 /// @brief `0-3,8`

@@ -2,7 +2,7 @@
 """Interrupts on nodes that do not exist: where they are moved to, and where the mapping follows them."""
 
 import pytest
-from simulated_nodes import QUAD, simulate
+from simulated_nodes import QUAD, lines, simulate
 
 IRQ = (
     "node packages 2 cores 4\npolicy act 1 irq 1\n"
@@ -117,3 +117,38 @@ def test_when_interrupts_move_the_mapping_follows(simulator):
     )
     # WHEN it is tuned, THEN that rank is where it was
     assert simulate(simulator, scenario).jobs["a"]["masks"] == ["0", "1", "2", "3"]
+
+
+def test_an_interrupt_that_cannot_be_moved_back_is_later(simulator):
+    # GIVEN an interrupt that is tried elsewhere, and cannot be moved any more for a while
+    tried = simulate(simulator, IRQ + "until 20\n").of("applied")[0]["at_s"]
+    script = f"at {tried + 0.1} fixed 40\nat {tried + 9} movable 40\nuntil 60\n"
+    outcome = simulate(simulator, IRQ + script)
+    # WHEN that is to be undone THEN it is said, and nothing else is done until it is
+    (failed,) = [event for event in outcome.of("failed") if "it is tried again" in event["why"]]
+    (back,) = [event for event in outcome.of("undone") if "what was left" in event["why"]]
+    assert tried + 9 <= back["at_s"] < tried + 15
+    between = [event for event in outcome.of("applied") if failed["at_s"] < event["at_s"] < back["at_s"]]
+    assert between == []
+    assert outcome.violations == []
+    # WHEN it cannot be at the end either, THEN that is said as well
+    outcome = simulate(simulator, IRQ + f"at {tried + 0.1} fixed 40\nuntil 20\n")
+    assert outcome.of("failed")[-1]["why"] == "could not be given back: 1"
+    assert outcome.violations == []
+
+
+@pytest.mark.parametrize("stuck", [False, True])
+def test_ranks_go_back_where_the_interrupts_of_their_change_cannot_be_moved(simulator, stuck):
+    # GIVEN two interrupts, the second of which cannot be moved, and ranks that perhaps cannot be moved back
+    scenario = IRQ + "at 0 line 41 1 0.1 0 fixed\n" + "at 2 stuck\n" * stuck + "until 2.1\n"
+    # WHEN a change of all of these is tried
+    found = lines(simulator, scenario, "mixes")
+    # THEN the first interrupt is where it was, and so are the ranks, or it is said that they are not
+    (mixed,) = [each for each in found if "mixed" in each]
+    assert mixed["units"] == [0, 1]
+    why = "interrupt 41 cannot be moved" + "; 2 threads cannot be moved back: it is tried again" * stuck
+    assert (mixed["mixed"], mixed["stuck"]) == (why, stuck)
+    (job,) = [each for each in found if "job" in each]
+    assert job["masks"][:2] == (["1", "0"] if stuck else ["0", "1"])
+    # THEN all is as it was at the end
+    assert [each for each in found if "violation" in each] == []

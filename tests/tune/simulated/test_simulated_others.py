@@ -172,6 +172,52 @@ def test_what_is_left_of_a_change_is_taken_back_beside_another_mover(simulator):
     assert outcome.violations == []
 
 
+def test_a_change_that_stays_halfway_is_taken_back_before_another_begins(simulator):
+    # GIVEN two ranks that wait, and two cores with interrupts; of the first change, one rank is moved, another cannot
+    # be, and the first not be moved back, for a while
+    busy = SWAPPED.replace("0.01,0.01,0.01,0.004", "0.01,0.01,0.004,0.004") + "at 0 irq 1 0.3\n"
+    first, *_, last = simulate(simulator, busy + "until 20\n").of("applied")[0]["ranks"]
+    halfway = f"at 0 stuck a {first}\nat 0 refuses a {last}\n"
+    # WHEN it is tuned
+    script = halfway + f"at 30 loose a {first}\nat 30 allows a {last}\nuntil 90\n"
+    outcome = simulate(simulator, busy + script)
+    # THEN that is said, and nothing else is tried until the rank is back
+    (failed,) = said(outcome, "1 threads cannot be moved back: it is tried again")
+    (back,) = said(outcome, "what was left of a change is taken back")
+    assert (failed["what"], back["what"]) == ("failed", "undone")
+    assert 30 <= back["at_s"] < 36
+    tried = [event["at_s"] for event in outcome.of("proposed", "applied")]
+    assert [at_s for at_s in tried if failed["at_s"] < at_s < back["at_s"]] == []
+    # THEN the tuner does not take what it did itself for somebody else's will
+    assert said(outcome, "changed from outside") == []
+    assert outcome.of("kept")
+    assert outcome.violations == []
+    # WHEN the tuner ends before it is back THEN nothing is kept of it, whatever was asked for
+    ends = lines(simulator, busy + halfway + "until 25\n", "keeps")
+    assert [event["kept"] for event in ends if "kept" in event] == [False]
+    assert [event for event in ends if "violation" in event] == []
+
+
+def test_what_is_stuck_at_the_end_is_said_and_given_back_once_that_is_possible(simulator):
+    # GIVEN ranks that have changed places, of which one cannot be given back what it had
+    outcome = simulate(simulator, SWAPPED + "at 19 stuck a 3\nuntil 30\n")
+    # WHEN the tuner ends THEN it says so, and whoever comes next gives it back
+    (failed,) = outcome.of("failed")
+    assert failed["why"] == "given back: 1 thread; could not be given back: 1"
+    (restored,) = outcome.of("restored")
+    assert restored["why"] == "given back: 1 thread"
+    assert outcome.violations == []
+
+
+def test_ranks_of_which_some_are_given_back_are_not_kept(simulator):
+    # GIVEN ranks that are to be given back what they had, as somebody has changed another's mask, and one that is not
+    script = SWAPPED + "at 19 stuck a 3\nat 20 mask a 1 2\nuntil 30\n"
+    # WHEN the tuner ends with `--keep` THEN it gives back all
+    events = lines(simulator, script, "keeps")
+    assert [event["kept"] for event in events if "kept" in event] == [False]
+    assert [event for event in events if "violation" in event] == []
+
+
 @pytest.mark.parametrize("stuck", [False, True])
 def test_what_is_being_tried_is_not_kept(simulator, stuck):
     # GIVEN a change that is being tried, and can be taken back, or not at once
