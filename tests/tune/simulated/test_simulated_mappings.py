@@ -115,6 +115,8 @@ SLOTS = {
     "cores 6 smt 2|masks 0,6/1,7/2,3": ["0,6", "1,7", "2,3", "4,10", "5,11", "8,9"],
     # On one thread of each of two cores
     "cores 6 smt 2|masks 0,1/2,3": ["0,1", "2,3", "4,5", "6,7", "8,9", "10,11"],
+    # All threads are bound to a unit each, the main thread, too: their units are the rank's
+    "cores 6|masks 0-1/2-3 pinned all": ["0,1", "2,3", "4,5"],
     # Caches of three cores each
     "cores 6 l3_of 3|masks 0,1": ["0,1", "2,5", "3,4"],
     # Two NUMA nodes of three cores, of which each has one left, in one package
