@@ -110,6 +110,17 @@ def test_units_of_threads_that_have_ended_stay_their_ranks(simulator, masks, thr
     assert [event["why"] for event in outcome.of("seen") if "changed from outside" in event["why"]] == []
 
 
+def test_threads_that_are_all_bound_to_a_part_of_their_ranks_units_are_somebodys_will(simulator):
+    # GIVEN ranks of two threads that are bound to a unit each
+    scenario = (
+        "node packages 1 cores 8\npolicy act 1\n"
+        "job a masks 0-1/2-3 compute 0.01,0.01 threads 2 pinned all\nat 1 start a\n"
+    )
+    # WHEN somebody binds both threads of one to its first unit, THEN that is not taken for the end of a thread
+    seen = simulate(simulator, scenario + "at 20 mask a 0 0\nuntil 40\n").of("seen")
+    assert [event["ranks"] for event in seen if "changed from outside" in event["why"]] == [[0]]
+
+
 SLOTS = {
     # Ranks on both threads of a core, and of another core one thread is taken
     "cores 6 smt 2|masks 0,6/1,7/2,3": ["0,6", "1,7", "2,3", "4,10", "5,11", "8,9"],
