@@ -3,6 +3,7 @@
 
 import json
 import os
+import shutil
 import signal
 import socket
 import stat
@@ -13,6 +14,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
+import waiting
 
 from rankwise.errors import RankwiseError
 from rankwise.tune import control
@@ -166,7 +168,7 @@ def config(tmp_path):
     return file
 
 
-def started(config, **variables):
+def started(config, at="sock", **variables):
     process = subprocess.Popen(
         [RANKWISE, "tune", "--daemon", "--config", config],
         stderr=subprocess.PIPE,
@@ -174,7 +176,7 @@ def started(config, **variables):
         env=os.environ | variables,
     )
     until = time.monotonic() + 20
-    while not (config.parent / "sock").exists() and process.poll() is None and time.monotonic() < until:
+    while not (config.parent / at).exists() and process.poll() is None and time.monotonic() < until:
         time.sleep(0.01)
     return process
 
@@ -218,6 +220,30 @@ def test_the_daemon_can_be_stopped_by_its_socket(config):
     assert done.returncode == 0, done.stderr
     daemon.communicate(timeout=20)
     assert daemon.returncode == 0
+
+
+def is_answered(path) -> bool:
+    """Whether a tuner answers there; a socket is at its path before somebody listens to it."""
+    try:
+        return bool(control.status_of(path))
+    except RankwiseError:
+        return False
+
+
+def test_a_tuner_can_be_asked_again_after_its_directory_was_removed(config):
+    # GIVEN a tuner that has moved nothing, and whose socket is in the directory of its journal
+    path = config.parent / "state" / "sock"
+    config.write_text(config.read_text().replace(f"{config.parent}/sock", str(path)))
+    daemon = started(config, "state/sock")
+    assert control.status_of(path).pid == daemon.pid
+    # WHEN somebody removes it all THEN it can be asked there again, at its next look and a second
+    shutil.rmtree(path.parent)
+    assert waiting.until(lambda: is_answered(path))
+    assert control.status_of(path).pid == daemon.pid
+    assert control.stop(path).left == 0
+    daemon.communicate(timeout=20)
+    assert daemon.returncode == 0
+    assert not path.exists()
 
 
 def test_the_daemon_is_found_by_its_file(config):

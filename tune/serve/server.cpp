@@ -117,15 +117,17 @@ void Server::listen() {
     hears_ = true;
 }
 
-void Server::listen_again() {
+bool Server::listen_again() {
     struct stat found{};
     // What is there may be another tuner's.
     if (path_.empty() || lstat(path_.c_str(), &found) == 0)
-        return;
+        return true;
     try {
         listen();
-    } catch (const Error &) { // without its directory: whoever calls this does so again
+    } catch (const Error &) {
+        return false;
     }
+    return true;
 }
 
 void Server::poll_for(int file) const {

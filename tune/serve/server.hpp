@@ -31,8 +31,9 @@ class Server {
     /// @return true once `stop` was asked for
     bool handle();
 
-    /// @brief Listen anew where its socket was removed with its directory, and this is there again.
-    void listen_again();
+    /// @brief Listen anew where its socket was removed with its directory.
+    /// @return false while that is not there again, or it cannot for another reason: to be tried again
+    bool listen_again();
 
     /// @brief Answer those who asked to stop.
     /// @param[in] left threads and interrupts that could not be given back
