@@ -70,9 +70,11 @@ def test_the_last_events_of_a_tuner_say_what_became_of_masks():
     *_, restored, stopped = simulated_nodes.simulate(program, swap).events
     assert (restored["what"], stopped["what"]) == ("restored", "stopped")
     assert restored["why"] == "given back: 2 threads"
-    *_, failed, stopped = simulated_nodes.simulate(program, moved).events
+    *_, failed, later, stopped = simulated_nodes.simulate(program, moved).events
     assert (failed["what"], failed["group"], stopped["what"]) == ("failed", "", "stopped")
     assert failed["why"] == "could not be given back: 1"
+    # AND what is given back once it can be
+    assert (later["what"], later["why"]) == ("restored", "given back: 1 interrupt")
 
 
 def event(what, why=None, group=None):
