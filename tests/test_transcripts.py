@@ -8,7 +8,9 @@ directory with transcripts/inputs and recordings:
   `before.rw` and `after.rw` are FT there, with MPICH and with Open MPI;
 - `heat.rw`, a run of examples/heat.c on 2 ranks, each on its core, that is kept in transcripts/kept. It was started
   with `chrt -f 1`, as others used the machine: its ranks had their cores but for the kernel's limit on such processes;
-- `crashed.rw`, written here, of ranks that did not end well.
+- `crashed.rw`, written here, of ranks that did not end well;
+- `app.tune`, what a tuner did in a run of bench/tune/imbalance.c, and said of itself in `status.json`; `dry.tune`, what
+  it would have done.
 
 Of what differs between runs there is only `...` (MASKED).
 
@@ -30,14 +32,18 @@ import sys
 from pathlib import Path
 
 import mpis
+import msgspec
 import pytest
 from lab.kept import archive, hidden, sealed_anew, unpack
 from pages import blocks
 from raw_writer import MANIFEST, Rank, write_recording
 
 from rankwise.cli import main
+from rankwise.cli.tune_show import best_of, decision_line, outcome, status_text
 from rankwise.errors import RankwiseError
 from rankwise.lab.permission import needs_user_namespace
+from rankwise.tune.document import Tuning
+from rankwise.tune.summary import read_output
 
 TOP = Path(__file__).resolve().parent.parent
 TRANSCRIPTS = TOP / "tests" / "transcripts"
@@ -199,6 +205,24 @@ def test_commands_print_what_transcripts_say(path, inputs, monkeypatch, capsys, 
     if request.config.getoption("--update-transcripts"):
         path.write_text(text)
     assert path.read_text().splitlines() == text.splitlines()
+
+
+def test_the_page_on_tuning_shows_what_is_said_of_the_runs_that_are_kept():
+    # GIVEN what is said at the end of a run under a tuner, and of a dry run, and by the tuner while it ran
+    printed = []
+    for name in ("app.tune", "dry.tune"):
+        (tuner,) = read_output(TRANSCRIPTS / "inputs" / name)
+        best = best_of(tuner)
+        assert best is not None
+        printed.append([f"rankwise: {line}" for line in (outcome(tuner), decision_line(best))])
+    text = (TRANSCRIPTS / "inputs" / "app.tune" / "status.json").read_bytes()
+    status = status_text(msgspec.json.decode(text, type=Tuning).tuners).splitlines()
+    # THEN that is what the page shows
+    page = [lines for _, lines in blocks((TOP / "docs" / "tune.md").read_text())]
+    assert [*printed[0], "rankwise: next: rankwise tune show app.tune"] in page
+    assert printed[1] in page
+    (shown,) = [lines for lines in page if lines[0].startswith("  ranks ")]
+    assert set(shown) <= set(status)
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
