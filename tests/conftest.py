@@ -141,6 +141,9 @@ def signals_reach_us():
     Launchers that older MPICHs have hand the mask on to their ranks, which SIGTERM then does not end.
     """
     signal.pthread_sigmask(signal.SIG_SETMASK, _SIGNAL_MASK)
+    # Shells start what runs in the background with it ignored, and programs started here would keep that.
+    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.pthread_sigmask(signal.SIG_SETMASK, _SIGNAL_MASK)
 

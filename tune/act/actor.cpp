@@ -321,8 +321,11 @@ void Actor::learn_units(const std::vector<RankSample> &ranks) {
     for (const auto &rank : ranks) {
         const auto &siblings = entries[rank.process];
         PuSet units;
+        std::set<const PuSet *> known; // masks of threads without an entry: most have the same
         for (const auto &thread : rank.threads) {
-            units |= original_of(thread.id, thread.mask, all, content_, siblings).value_or(thread.mask);
+            if (content_.threads.contains(thread.id) || known.insert(&*thread.mask).second) {
+                units |= original_of(thread.id, thread.mask, all, content_, siblings).value_or(thread.mask);
+            }
         }
         // Others than before: somebody has moved it.
         if (auto &had = had_[rank.process]; (units & ~*had).any()) {
@@ -412,20 +415,39 @@ void Actor::take_back_alike(const TaskId &from, const TaskId &thread) {
     }
 }
 
+/// @brief Of whom threads of a process have their masks: each mask is looked for once, as most have the same.
+class Actor::Parents {
+  public:
+    /// @param[in] threads what the journal says; must outlive this, as the cpuset, and stay as it is
+    Parents(const std::map<TaskId, ThreadEntry> &threads, const TaskId &process, const PuSet &cpuset)
+        : siblings_(entries_of(threads, process)), cpuset_(cpuset) {}
+
+    const ThreadEntry *of(const Mask &mask) {
+        const auto [at, is_new] = known_.try_emplace(&*mask, nullptr);
+        if (is_new) {
+            at->second = inherited_from(mask, cpuset_, siblings_);
+        }
+        return at->second;
+    }
+
+  private:
+    Entries siblings_;
+    const PuSet &cpuset_;
+    std::map<const PuSet *, const ThreadEntry *> known_;
+};
+
 /// Threads that have their mask from one whose entry will say something else get entries of their own.
 /// @param[in] from in what the journal says
 void Actor::keep_origins(const RankSample &rank, const ThreadEntry &from, const PuSet &cpuset,
-                         std::vector<ThreadEntry> &changed) {
+                         Parents &parents, std::vector<ThreadEntry> &changed) {
     const bool is_main = from.thread == from.process;
-    Entries siblings;
     for (const auto &thread : rank.threads) {
         if (content_.threads.contains(thread.id)) {
             continue;
         }
-        siblings = siblings.empty() ? entries_of(content_.threads, from.process) : siblings;
         ThreadEntry entry = from;
         entry.thread = thread.id;
-        const auto *const parent = inherited_from(thread.mask, cpuset, siblings);
+        const auto *const parent = parents.of(thread.mask);
         if (parent == nullptr && is_main) {
             if (const auto *const set = bound_within(thread.mask, from)) {
                 entry.original = exchanged(thread.mask, *set, from.original);
@@ -447,26 +469,32 @@ void Actor::keep_origins(const RankSample &rank, const ThreadEntry &from, const 
 /// @return the entry of the thread that executed a program, and has the main thread's number and its own mask
 /// since: none but the main one is there of those that have entries. Null: it is not known
 const ThreadEntry *Actor::executor_of(const RankSample &rank, const PuSet &cpuset) const {
+    const auto is_other = [&](const ThreadSample &thread) {
+        return thread.id != rank.process && content_.threads.contains(thread.id);
+    };
+    if (std::ranges::any_of(rank.threads, is_other)) {
+        return nullptr;
+    }
     auto others = entries_of(content_.threads, rank.process);
     std::erase_if(others, [&](const ThreadEntry *entry) { return entry->thread == rank.process; });
-    const auto is_there = [&](const ThreadEntry *entry) {
-        return std::ranges::find(rank.threads, entry->thread, &ThreadSample::id) != rank.threads.end();
-    };
-    return std::ranges::any_of(others, is_there) ? nullptr
-                                                 : inherited_from(rank.threads.front().mask, cpuset, others);
+    return inherited_from(rank.threads.front().mask, cpuset, others);
 }
 
 void Actor::heed(const RankSample &rank, std::vector<ThreadEntry> &changed) {
     std::optional<PuSet> cpuset;
+    std::optional<Parents> parents;
     for (const auto &thread : rank.threads) {
         const auto known = content_.threads.find(thread.id);
         if (known == content_.threads.end() || thread.mask == known->second.after) {
             continue;
         }
         auto entry = known->second;
-        cpuset = cpuset ? cpuset : cpuset_of(proc_, sys_, rank.process.number);
+        if (!cpuset) {
+            cpuset = cpuset_of(proc_, sys_, rank.process.number);
+            parents.emplace(content_.threads, rank.process, *cpuset);
+        }
         if (unsettled_.contains(thread.id) &&
-            (thread.mask == entry.before ||
+            (thread.mask == entry.before || is_bound_within(thread.mask, entry.before, entry.original) ||
              ((*entry.before & *cpuset).any() && thread.mask == cut(entry.before, *cpuset)))) {
             std::swap(entry.before, entry.after);
             changed.push_back(entry);
@@ -475,8 +503,8 @@ void Actor::heed(const RankSample &rank, std::vector<ThreadEntry> &changed) {
             }
             continue;
         }
-        const auto *const executor = thread.id == rank.process ? executor_of(rank, *cpuset) : nullptr;
-        if (executor != nullptr && thread.mask != cut(entry.after, *cpuset)) {
+        const bool may_have_executed = thread.id == rank.process && thread.mask != cut(entry.after, *cpuset);
+        if (const auto *const executor = may_have_executed ? executor_of(rank, *cpuset) : nullptr) {
             entry = *executor;
             entry.thread = thread.id;
             changed.push_back(entry);
@@ -493,7 +521,7 @@ void Actor::heed(const RankSample &rank, std::vector<ThreadEntry> &changed) {
                 continue; // another one since, or another cpuset: the next look will tell
             }
             // somebody else's will
-            keep_origins(rank, known->second, *cpuset, changed);
+            keep_origins(rank, known->second, *cpuset, *parents, changed);
             entry.original = to_give_back(proc_, rank.process.number, thread.id.number, thread.mask, *cpuset);
             entry.before = entry.after = thread.mask;
             changed.push_back(entry);
@@ -502,7 +530,7 @@ void Actor::heed(const RankSample &rank, std::vector<ThreadEntry> &changed) {
         }
         // None of its units is left, and it is the kernel's doing: once they are back, so is what it had.
         unsettled_.insert(thread.id);
-        keep_origins(rank, known->second, *cpuset, changed);
+        keep_origins(rank, known->second, *cpuset, *parents, changed);
         entry.before = entry.after;
         entry.after = thread.mask;
         changed.push_back(entry);

@@ -63,6 +63,8 @@ class Actor {
     std::string look(const std::vector<RankSample> &ranks);
 
   private:
+    class Parents;
+
     std::string apply_interrupts(const std::vector<Change::Interrupt> &interrupts);
     void undo_interrupts(std::vector<InterruptEntry> &done);
     void forget_if_as_before(std::int32_t number);
@@ -71,7 +73,7 @@ class Actor {
     void forget_ended(const std::vector<RankSample> &ranks);
     void settle(const std::vector<RankSample> &ranks, std::vector<ThreadEntry> &changed);
     void heed(const RankSample &rank, std::vector<ThreadEntry> &changed);
-    void keep_origins(const RankSample &rank, const ThreadEntry &from, const PuSet &cpuset,
+    void keep_origins(const RankSample &rank, const ThreadEntry &from, const PuSet &cpuset, Parents &parents,
                       std::vector<ThreadEntry> &changed);
     const ThreadEntry *executor_of(const RankSample &rank, const PuSet &cpuset) const;
     void take_back_alike(const TaskId &from, const TaskId &thread);

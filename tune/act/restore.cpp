@@ -374,10 +374,9 @@ bool take_journal(const std::string &path, int held, const std::string &boot, Jo
         return errno == ENOENT;
     }
     // Of one owner the file has what was added last.
-    if (file && held >= 0 && !are_of_one_owner(file.number(), held)) {
-        take_journal(held, boot, content);
-    }
-    return take_journal(file ? file.number() : held, boot, content);
+    const bool is_of_another = file && held >= 0 && !are_of_one_owner(file.number(), held);
+    const bool was_held_read = !is_of_another || (take_journal(held, boot, content) && !content.damaged);
+    return take_journal(file ? file.number() : held, boot, content) && was_held_read;
 }
 
 } // namespace

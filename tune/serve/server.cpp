@@ -109,8 +109,13 @@ void Server::listen() {
     const mode_t before = umask(0177);
     const int bound = bind(listening_, reinterpret_cast<const sockaddr *>(&address), sizeof address);
     umask(before);
-    if (bound != 0 || ::listen(listening_, backlog) != 0 || lstat(path_.c_str(), &found) != 0)
+    if (bound != 0 || ::listen(listening_, backlog) != 0 || lstat(path_.c_str(), &found) != 0) {
+        const int problem = errno;
+        if (bound == 0)
+            unlink(path_.c_str()); // else it would be taken for one that is heard
+        errno = problem;
         fail(path_);
+    }
     device_ = found.st_dev;
     inode_ = found.st_ino;
     poll_for(listening_);

@@ -196,6 +196,27 @@ def test_units_that_a_cpuset_takes_and_gives_again_stay_the_tuners(
     assert units[partner] == other
 
 
+def test_a_thread_that_bound_itself_gets_its_part_back_though_a_cpuset_took_the_units_for_a_while(
+    ranks, units, online
+):
+    # GIVEN a rank that was moved, and one of its threads that is seen only then, bound to one of the new units
+    driver, (a, b), ((main, helper), _) = ranks(FIRST, SECOND)
+    (units.folder / str(helper)).unlink()
+    assert driver.move((a, "0-3", "4-7"), (b, "4-7", "0-3")) == ""
+    units[helper] = {5}
+    driver.sample()
+    # WHEN a cpuset takes the new units, and gives them again
+    for taken, there in ((SECOND, "0-3,8-63"), (set(), "0-63")):
+        online(there)
+        units.give(set(range(64)) - taken)
+        driver.sample()
+        driver.sample()
+    assert (units[main], units[helper]) == (SECOND, {5})
+    # THEN at the end it has that part of what the rank had at first
+    driver.end()
+    assert (units[main], units[helper]) == (FIRST, {1})
+
+
 def test_what_cannot_be_taken_back_is_not_taken_for_somebody_elses(ranks, units):
     # GIVEN a change that cannot be taken back
     driver, (a, b), ((main, _), (partner, _)) = ranks({0}, {4})
