@@ -494,7 +494,7 @@ void Actor::heed(const RankSample &rank, std::vector<ThreadEntry> &changed) {
             parents.emplace(content_.threads, rank.process, *cpuset);
         }
         if (unsettled_.contains(thread.id) &&
-            (thread.mask == entry.before || is_bound_within(thread.mask, entry.before, entry.original) ||
+            (thread.mask == entry.before ||
              ((*entry.before & *cpuset).any() && thread.mask == cut(entry.before, *cpuset)))) {
             std::swap(entry.before, entry.after);
             changed.push_back(entry);
