@@ -242,6 +242,7 @@ void Group::hold(const std::string &target, const Policy &policy, Seconds now) {
 
 void Group::set_masks(const Mapping &of, const Node &node) {
     mapping = of;
+    seen_masks = {};
     if (!last)
         return;
     for (std::size_t rank = 0; rank < of.size(); ++rank) {

@@ -92,6 +92,7 @@ struct Group {
     Silent silent;                 ///< ranks that tell nothing of how the job gets on
 
     std::optional<Observation> last;
+    SeenMasks seen_masks;            ///< in `last`; empty where they were set since
     Behaviour behaviour;             ///< in `last`
     std::vector<double> capability;  ///< of the ranks' units then; 0 of those that are silent
     std::vector<double> environment; ///< of each unit that is allowed

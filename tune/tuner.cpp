@@ -174,6 +174,7 @@ struct Tuner::State {
             masks.keep_to_part();
             masks.set = masks.original;
             masks.expected = cut(masks.original, system.usable(rank.process));
+            group.seen_masks = {};
             group.given |= masks.expected;
             group.allowed |= masks.expected;
             if (from == masks.expected)
@@ -267,6 +268,8 @@ struct Tuner::State {
         for (auto &[name, group] : groups) {
             Sample own = part_of(sample, name);
             group.listen(own);
+            if (group.seen_masks.empty())
+                group.seen_masks = SeenMasks(own, name);
             if (group.base && group.is_narrowed())
                 for (const Observation &seen : observe(*group.base, own))
                     if (std::string crowded = group.find_crowded(seen); !crowded.empty())
@@ -362,6 +365,11 @@ struct Tuner::State {
             return rank.group == name && rank.stopped;
         });
         const Change change = change_to(*group.last, known->mapping);
+        if (const std::string changed = group.seen_masks.changed_in(full); !changed.empty()) {
+            log.add_once(group, name, Event::refused, changed);
+            next_full = now;
+            return;
+        }
         if (stopped || !other_movers(full, name, change).empty()) {
             group.quiet_until = now + policy.first_pause;
             return;
@@ -391,6 +399,7 @@ struct Tuner::State {
         group.look_at(observation, node);
         if (heed_others(group))
             return true;
+        group.seen_masks = SeenMasks(own, name);
         if (group.overruled >= most_overruled)
             return false;
         const double worth = group.acting ? policy.end_below : policy.begin_above;
@@ -469,7 +478,8 @@ struct Tuner::State {
                    {},
                    group.undone,
                    {},
-                   group.silent},
+                   group.silent,
+                   group.seen_masks},
                   proposal.mapping);
     }
 

@@ -53,6 +53,7 @@ std::string RankMoves::check(const RankMove &move, Mover &mover) {
         return "process " + number + " is none of the ranks";
     }
     mover.move = &move;
+    mover.rank = &*rank;
     mover.name = rank->progress ? "rank " + std::to_string(rank->progress->rank) : "process " + number;
     if (move.from.none() || move.to.none()) {
         return mover.name + " is to move from or to no units";
@@ -79,6 +80,29 @@ std::string RankMoves::check(const RankMove &move, Mover &mover) {
     return why.empty() ? why : mover.name + " " + why;
 }
 
+/// @brief Whether a thread that is looked at first has the mask that was seen last, and its rank is where the
+/// move begins: whoever has set another one since wants it.
+bool RankMoves::is_as_decided(const Mover &mover, const TaskId &thread, const PuSet &mask) const {
+    const auto &[process, from, to] = *mover.move;
+    const bool keeps_parts = from.count() == to.count(); // else each thread gets all of `to`
+    const bool is_known = content_.threads.contains(thread);
+    // What was seen has units that are offline, too.
+    const auto is = [&](const PuSet &seen) { return mask == seen || mask == cut(seen, mover.cpuset); };
+    if (thread == process && ((mask & from).none() || (!is_known && !keeps_parts && !is(from)))) {
+        return false;
+    }
+    if (is_known) { // its entry says what it should have
+        return true;
+    }
+    const auto &threads = mover.rank->threads;
+    const auto seen = std::ranges::find(threads, thread, &ThreadSample::id);
+    if (seen != threads.end()) {
+        return is(seen->mask);
+    }
+    return keeps_parts ||
+           std::ranges::any_of(threads, [&](const ThreadSample &other) { return is(other.mask); });
+}
+
 std::string RankMoves::find_thread(Mover &mover, std::int32_t number, const Entries &siblings) {
     Text text;
     const auto process = mover.move->process;
@@ -95,6 +119,9 @@ std::string RankMoves::find_thread(Mover &mover, std::int32_t number, const Entr
     entry.before = *mask;
     const auto known = content_.threads.find(entry.thread);
     std::optional<PuSet> bound;
+    if (written_.empty() && !is_as_decided(mover, entry.thread, *mask)) {
+        return "the mask of " + mover.name + " was changed by another process";
+    }
     if (known != content_.threads.end() && *mask != known->second.after &&
         *mask != cut(known->second.after, mover.cpuset)) {
         const auto &[set, had] = std::tie(known->second.after, known->second.original);

@@ -42,6 +42,7 @@ class RankMoves {
   private:
     struct Mover {
         const RankMove *move = nullptr;
+        const RankSample *rank = nullptr;
         std::string name; ///< `rank 3`
         Descriptor task, process;
         PuSet cpuset;
@@ -51,6 +52,7 @@ class RankMoves {
     };
     std::string check(const RankMove &move, Mover &mover);
     std::string find_threads(Mover &mover);
+    bool is_as_decided(const Mover &mover, const TaskId &thread, const PuSet &mask) const;
     std::string find_thread(Mover &mover, std::int32_t number, const Entries &siblings);
     std::string set(Mover &mover, const ThreadEntry &entry);
     std::string pass(bool &changed);

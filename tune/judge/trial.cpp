@@ -307,6 +307,10 @@ std::string Trial::others() {
     const Sample sample = system_.sample_with_movers();
     if (!sample.no_journal.empty())
         return sample.no_journal;
+    // The windows before may have taken minutes.
+    if (part_ == Part::before && !attempt_.change.moves.empty())
+        if (std::string changed = attempt_.masks.changed_in(sample); !changed.empty())
+            return changed;
     const std::string who = other_movers(sample, attempt_.group, attempt_.change);
     return who.empty() ? who : who + " has begun to move processes or pages";
 }

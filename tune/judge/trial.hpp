@@ -8,6 +8,7 @@
 
 #include "judge/gain.hpp"
 #include "judge/progress_rate.hpp"
+#include "judge/seen_masks.hpp"
 #include "system.hpp"
 #include "tuner.hpp"
 
@@ -25,6 +26,7 @@ struct Attempt {
     int undone = 0;                ///< attempts since the last that was kept
     std::optional<double> without; ///< the rate that was seen last, of an attempt with `expected`
     Silent silent{};               ///< ranks that progress is not told by
+    SeenMasks masks{};             ///< that it was decided on
 };
 
 /// @brief Windows without a change, with it, and without it again: does the job get on faster with it?

@@ -151,7 +151,7 @@ def test_ranks_stay_on_what_their_job_was_given(start, driving):
 def test_what_would_change_nothing_is_said(start, driving):
     a, b = start(1, pus={0}), start(1, pus={1})
     driver = driving(a, b)
-    assert driver.move((a.pid, "1", "1")) == "no thread has a mask that would become another one"
+    assert driver.move((a.pid, "0", "0")) == "no thread has a mask that would become another one"
 
 
 def test_a_rank_that_somebody_else_moved_is_left_alone(start, driving):
@@ -171,6 +171,42 @@ def test_a_rank_that_somebody_else_moved_is_left_alone(start, driving):
     assert masks(a.pid)[thread] == {0, 1}
     assert {mask for tid, mask in masks(a.pid).items() if tid != thread} == {frozenset({0})}
     assert only({1}, b)
+
+
+@pytest.mark.parametrize("is_seen", [True, False])
+def test_a_mask_that_is_set_before_the_first_move_stays(start, driving, is_seen):
+    # GIVEN ranks that are not bound, and such as are
+    a, b = start(2, pus={0, 1}), start(2, pus={0, 1})
+    c, d = start(pus={0}), start(pus={1})
+    driver = driving(a, b, c, d)
+    # WHEN their user binds one of each before a change that was decided on
+    for thread in masks(a.pid):
+        os.sched_setaffinity(thread, {1})
+    os.sched_setaffinity(c.pid, {1})
+    if is_seen:
+        driver.sample()
+    # THEN neither is made
+    changed = "the mask of process {} was changed by another process"
+    assert driver.move((b.pid, "0-1", "1"), (a.pid, "0-1", "0")) == changed.format(a.pid)
+    assert driver.move((c.pid, "0", "1"), (d.pid, "1", "0")) == changed.format(c.pid)
+    assert only({1}, a)
+    assert only({0, 1}, b)
+    assert only({1}, c)
+    assert only({1}, d)
+
+
+@pytest.mark.parametrize("thread", ["main", "another"])
+def test_threads_that_are_bound_one_by_one_before_the_first_move_stay(start, driving, thread):
+    # GIVEN a rank that is not bound
+    a = start(2, pus={0, 1})
+    driver = driving(a)
+    # WHEN its runtime binds a thread before it is moved
+    bound = min(masks(a.pid)) if thread == "main" else max(masks(a.pid))
+    os.sched_setaffinity(bound, {0})
+    before = masks(a.pid)
+    # THEN it is not moved, though most of them have what they had
+    assert "was changed by another process" in driver.move((a.pid, "0-1", "1"))
+    assert masks(a.pid) == before
 
 
 def test_a_rank_that_executes_another_program_stays_the_same(start, driving):

@@ -39,6 +39,7 @@ struct Rank {
     PuSet original;         ///< asked for by somebody other than the tuner last
     bool is_tuners = false; ///< the tuner asked last
     PuSet was;              ///< in force before its last change
+    PuSet seen;             ///< in force when a full sample was taken last
     bool is_stuck = false;  ///< its mask cannot be given back, ...
     bool is_fixed = false;  ///< ... nor can the tuner set another one
     bool is_bound = false;  ///< to one unit

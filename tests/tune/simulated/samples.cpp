@@ -72,6 +72,9 @@ RankSample SimulatedSystem::sample_of(const Job &job, const Rank &rank, std::int
 Sample SimulatedSystem::sample(bool light) {
     ++samples_;
     settle_on_cores();
+    for (Job &each : jobs_)
+        for (Rank &rank : each.ranks)
+            rank.seen = light ? rank.seen : rank.mask;
     Sample found;
     found.at = now_;
     found.light = light;

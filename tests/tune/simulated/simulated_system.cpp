@@ -137,6 +137,23 @@ std::string SimulatedSystem::move_line(const Change::Interrupt &interrupt) {
     return {};
 }
 
+/// As the actor does: a rank that was never moved is to have what was seen last, and one that was moved what the
+/// kernel left it of what it was given. What a decision knew is for the tuner to compare.
+bool SimulatedSystem::is_changed(const Job &job, const Rank &rank, const RankMove &move) {
+    if (job.pinned != Job::nothing) // threads have parts of this
+        return rank.mask != move.from;
+    const bool keeps_parts = move.from.count() == move.to.count();
+    if ((rank.mask & move.from).none())
+        return true;
+    if (rank.is_tuners)
+        return false;
+    if (rank.mask != rank.seen || (!keeps_parts && rank.mask != move.from))
+        return true;
+    if (rank.mask != move.from)
+        violations_.push_back(job.name + ": a mask that was set from outside is overridden");
+    return false;
+}
+
 /// @return why it is not begun
 std::string SimulatedSystem::check(const Change &change) {
     const auto goes_back = [](const Change::Interrupt &interrupt) { return interrupt.to.none(); };
@@ -146,7 +163,7 @@ std::string SimulatedSystem::check(const Change &change) {
         const Found found = find(move.process);
         if (!found.rank)
             return "process " + std::to_string(move.process.number) + " ended";
-        if (found.rank->mask != move.from)
+        if (is_changed(*found.job, *found.rank, move))
             return "the mask of process " + std::to_string(move.process.number) +
                    " was changed by another process";
         if ((move.to & ~allowed_[found.job->name]).any())
@@ -170,7 +187,9 @@ std::string SimulatedSystem::move(const RankMove &move) {
     last_.push_back({move.process, found.rank->mask});
     if (!found.rank->is_tuners)
         found.rank->original = seen_to_be_asked(*found.job, *found.rank);
-    ask_as_tuner(*found.job, *found.rank, move.to);
+    const bool keeps_parts = move.from.count() == move.to.count();
+    ask_as_tuner(*found.job, *found.rank,
+                 keeps_parts ? exchanged(found.rank->mask, move.from, move.to) : move.to);
     found.rank->was = move.from;
     return {};
 }

@@ -77,6 +77,7 @@ class SimulatedSystem final : public System {
     double longer_by_memory(const Job &job, std::size_t rank) const;
     std::string move_line(const Change::Interrupt &interrupt);
     std::string check(const Change &change);
+    bool is_changed(const Job &job, const Rank &rank, const RankMove &move);
     std::string move(const RankMove &move);
     void look_for_crowds(Job &job, const std::array<int, most_pus> &had);
     std::string take_back(std::string why);

@@ -84,6 +84,33 @@ def test_whoever_sets_masks_again_and_again_wins(simulator):
     assert outcome.violations == []
 
 
+@pytest.mark.parametrize(
+    ("job", "masks", "are"),
+    [
+        # each where the change would put it; one within what it had, which exchanges would not notice; one of two that
+        # were not bound
+        ("a pus 0,1,2,3 compute 0.01,0.01,0.01,0.004", {0: "3", 3: "0"}, ["3", "1", "2", "0"]),
+        ("a masks 0-1/2-3 compute 0.01,0.004\nat 0 irq 1 0.4", {0: "1"}, ["1", "2,3"]),
+        ("a on 0-3 compute 0.01,0.01\nat 0 irq 1 0.4", {0: "1"}, ["1", "0,1,2,3"]),
+    ],
+)
+def test_a_mask_that_is_set_before_the_first_move_stays(simulator, job, masks, are):
+    # GIVEN a change that is about to be measured
+    scenario = QUAD + f"job {job}\nat 0 irq 0 0.4\nat 1 start a\n"
+    tried = simulate(simulator, scenario + "until 20\n").of("applied")[0]["at_s"]
+    # WHEN somebody sets masks in the windows before it
+    script = "".join(f"at {tried - 0.3} mask a {rank} {pu}\n" for rank, pu in masks.items())
+    outcome = simulate(simulator, scenario + script + f"until {tried + 2}\n")
+    # THEN it is not made, which is said, and nothing is done for a while
+    (refused,) = said(outcome, "changed from outside meanwhile")
+    assert refused["what"] == "refused"
+    assert tried - 0.3 <= refused["at_s"] < tried + 0.5
+    assert said(outcome, "what was learned is forgotten")
+    assert outcome.of("applied") == []
+    assert outcome.jobs["a"]["masks"] == are
+    assert outcome.violations == []
+
+
 def test_a_rank_is_not_left_where_its_partner_is_put_back(simulator):
     # GIVEN two ranks that have changed places
     # WHEN somebody puts one of them back
