@@ -144,11 +144,11 @@ def sentence(half: Group) -> str:
     if found.median_error is None:
         return begin + "no run counts of any placement but the recorded one."
     ordered = (
-        f"which of two placements is faster is predicted right in {found.ordered} of "
-        f"{counted(found.pairs, 'pair')} whose measured intervals do not overlap"
+        f"in {counted(found.pairs, 'pair')} of placements one was clearly faster (measured intervals do not overlap). "
+        f"Rankwise predicted the right one in {found.ordered} of them"
         + _beside(half, lambda other: f"in {other.ordered} of {other.pairs}" if other.pairs else "")
         if found.pairs
-        else "no pair of placements counts: there are too few runs, or measured intervals overlap"
+        else "no pair of placements could be judged, because there are too few runs or measured intervals overlap"
     )
     errors = _beside(half, lambda other: share(other.median_error, digits=1) if other.times else "")
     said = (

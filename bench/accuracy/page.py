@@ -25,8 +25,8 @@ _PAGE = """{mark}
 # Accuracy
 
 If Rankwise predicts that a placement is faster, is it, and by how much? Each program was recorded once. All its
-placements were predicted from this recording, and then run. No setting was chosen for a single program. This page has
-all runs that the [lab](lab.md) calls valid and that others did not disturb.
+placements were predicted from this recording, and then run. No setting was chosen for a single program. Runs that the
+[lab](lab.md) does not call valid, or that others disturbed, do not count. All others are on this page.
 
 *Held out* programs had no part in the making of Rankwise: no number, no rule and no choice was fitted to them. Only
 their errors say what to expect of your program. *Development* programs were looked at while the model was made.
@@ -39,9 +39,9 @@ In short:
 
 {overview}
 
-**Bold** is what misses its aim, of programs held out. We chose the aims; no experiment gave them. 80 to 95 % of the
-times should lie in their interval: more means that the intervals are wider than they need be. A case is a program with
-one number of ranks at one rate of the network.
+Numbers of held-out programs that miss their aim are **bold**. We chose the aims; no experiment gave them. 80 to 95 % of
+the times should lie in their interval: more means that the intervals are wider than they need be. A case is a program
+with one number of ranks at one rate of the network.
 
 | column | meaning |
 |---|---|
@@ -54,9 +54,9 @@ one number of ranks at one rate of the network.
 
 | row | meaning |
 |---|---|
-| Rankwise | what `rankwise predict` says, anchored at the recorded run ([predict](predict.md#how-sure-is-it)) |
-| plain replay | the same without the anchor |
-| network bytes | the recorded time, plus the difference in bytes between nodes / the rate of all interfaces |
+| Rankwise | what `rankwise predict` says, corrected by the recorded run ([predict](predict.md#how-sure-is-it)) |
+| plain replay | the same without this correction |
+| network bytes | recorded time + (bytes between nodes there - the same as recorded) / rate of all interfaces |
 | SimGrid | its replay (`smpirun -replay`) of the same schedule with the same machine file |
 
 Rankwise and *network bytes* know how long the recorded run took. So the recorded placement does not count in errors
@@ -72,7 +72,7 @@ these are predicted.
 ## How it was measured
 
 1. The machine is measured by microbenchmarks alone. Its file is not changed any more.
-2. Each program runs once with a trace, dealt blocked. All its placements are predicted.
+2. Each program runs once with a trace, placed blocked. All its placements are predicted.
 3. Each placement is run in turn.
 
 A run does not count if the lab does not call it [valid](lab.md#is-a-run-valid), or if others used the machine. The

@@ -26,8 +26,9 @@ _NEARLY_ALL = (
     0.01  # of recorded bytes: what counts differ by if nothing but messages of the library is between them
 )
 _REASONS = (
-    "Reasons are in the words of the run itself. How long messages lay until their rank noticed: [is a run",
-    "valid?](lab.md#is-a-run-valid) calls that `messages for a sleeping rank`.",
+    "Reasons are in the words of the run itself. *Messages lay*: for this part of the time messages were there, but",
+    "their rank slept or had no processor. [Is a run valid?](lab.md#is-a-run-valid) calls that `messages for a",
+    "sleeping rank`.",
 )
 _HASH = 12  # characters of a SHA-256 that tell machine files apart; the results have all
 

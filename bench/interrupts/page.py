@@ -48,7 +48,7 @@ _SUFFERS = """## Who suffers
 
 Rank 2 computes while rank 1 sends a stream of messages to rank 3. How much of its speed does rank 2 keep? *on rank 2's
 core*: the interrupt core is that of rank 2. *on rank 3's core*: it is that of rank 3. *apart*: the intervals of these
-two do not overlap. *kept*: the first divided by the second, which is what the interrupt core's work leaves.
+two do not overlap. *kept* = first column / second column: what the interrupt core's work leaves.
 *predicted*: the same from `rankwise predict`, with a machine file that was measured in this lab. In it, the interrupt
 core takes
 {per_message} for a message and {per_byte} ns for a byte. These two numbers come from the rows of 8, 1024 and 65536

@@ -79,8 +79,8 @@ _LOADED: dict[str, tuple[int, int] | None] = {BOUND: (0, 1), SWAPPED: (1, 0), KE
 CASES = [
     Case(
         "one busy rank",
-        "rank 0 computes all of the time, rank 1 a third of it and waits else; a core loses 40 % of its time, as the "
-        "interrupt core does under GROMACS in Narayanaswamy, Balaji and Feng (2007), section 6.1",
+        "rank 0 computes all of the time. Rank 1 computes for a third of it, and waits for the rest; a core loses 40 % "
+        "of its time, as the interrupt core does under GROMACS in Narayanaswamy, Balaji and Feng (2007), section 6.1",
         16,
         _LOADED,
         (BOUND, SWAPPED, KERNEL),

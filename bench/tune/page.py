@@ -24,10 +24,10 @@ every way to run the case comes once, in an order that is shuffled. A cell is a 
 contains the true median with the probability that is said with the case.
 """
 _CASE = """Numbers are iterations a second, divided by those of the best static mapping (`{best}`) in the same round.
-*reached 95 % of the best after*: seconds until the rate stays above 95 % of that mapping's, if all runs get there; else
-how many runs do. *by itself*: the rate under `rankwise tune`, divided by that of the mapping with which it began. A run
-takes {seconds:.0f} s. There were {rounds} rounds, so intervals contain the true median with a probability of
-{sure:.0%}."""
+*reached 95 % of the best after*: seconds until the rate stays above 95 % of that mapping's. If some runs never get
+there, the column says how many do. *by itself*: the rate under `rankwise tune`, divided by that of the mapping with
+which it began. A run takes {seconds:.0f} s. There were {rounds} rounds, so intervals contain the true median
+with a probability of {sure:.0%}."""
 _LOAD = (
     " The load is a real-time process. It takes its part of the first PU in pieces of a millisecond, as "
     "interrupts do."

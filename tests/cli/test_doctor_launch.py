@@ -252,7 +252,7 @@ def test_orders_of_nodes_other_than_the_hosts_are_named():
     turns = [rank(0, [0], "a"), rank(1, [0], "b"), rank(2, [1], "a"), rank(3, [1], "b")]
     assert found(*turns, hosts=["a", "b"]) == {}
     mixed = [turns[0], turns[1], rank(2, [1], "b"), rank(3, [1], "a")]
-    assert found(*mixed)["order"][0] == "ranks are dealt to nodes neither in blocks nor in turn"
+    assert found(*mixed)["order"][0] == "ranks are distributed over nodes neither in blocks nor in turn"
 
 
 def of(directory, says, *words, **environment):
@@ -280,8 +280,8 @@ def test_what_slurm_does_with_cpus_a_task_is_by_version(tmp_path, monkeypatch):
 
 
 def test_what_open_mpi_does_by_default_and_with_old_names_is_by_version(tmp_path):
-    assert "to a socket from 3" in of(tmp_path, "openmpi4", "-n", "4")[0]
-    assert "to a package from 3" in of(tmp_path, "openmpi5", "-n", "4")[0]
+    assert "3 or more to a socket each" in of(tmp_path, "openmpi4", "-n", "4")[0]
+    assert "3 or more to a package each" in of(tmp_path, "openmpi5", "-n", "4")[0]
     assert of(tmp_path, "openmpi4", "-n", "4", "--bind-to", "core") == []
     said = of(tmp_path, "openmpi5", "-n", "4", "--rankfile", "f")
     assert said[0].startswith("`--rankfile` is an old name: `--map-by rankfile:file=FILE` takes its place")

@@ -59,7 +59,7 @@ def test_a_rank_that_computes_four_times_as_long_costs_what_is_more_than_the_mea
     report = build(recording)
     text = " ".join(render_text(report, verbose=True).split())
     assert (
-        "1. rank 3 computes 4.0 times as long as the mean of the others: mending it saves about 450 ms of 1 s"
+        "1. rank 3 computes 4.0 times as long as the mean of the others: fixing it saves about 450 ms of 1 s"
         in text
     )
     assert text.index("What to fix") < text.index("Efficiency")

@@ -96,7 +96,7 @@ def test_what_is_held_out_comes_first_with_its_commit(tmp_path):
     # THEN its first sentence and its first row are of these alone, and the commit is named
     first, second = text.split("In short:\n\n", 1)[1].splitlines()[:2]
     scale = "1 program on 2 ranks, 2 emulated nodes, 100mbit, Open MPI"
-    right = "which of two placements is faster is predicted right in 1 of 1 pair "
+    right = "in 1 pair of placements one was clearly faster (measured intervals do not overlap). Rankwise predicted "
     since = "not compared with a prediction before commit `0123abc`"
     assert first.startswith(f"* Held out ({scale}; {since}): {right}")
     assert "the worst by +20 %" in first

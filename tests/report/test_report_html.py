@@ -161,7 +161,7 @@ def test_a_finding_says_what_it_costs_and_what_shows_it(report):
             f"Rank {at} <waits>: " in text
             and (f"do 'it' {at}" if at else "rankwise explain late-sender") in text
         )
-    assert text.count("mending it saves about 500 ms") == 6
+    assert text.count("fixing it saves about 500 ms") == 6
     assert "3 more findings" in text
 
 

@@ -78,7 +78,7 @@ def _show(terminal: Terminal, launched: Launched, found: Sequence[Surprise], fac
         if launcher.vendor
         else ""
     )
-    order = f", dealt {dealt(reports)}" if dealt(reports) else ""
+    order = f", distributed {dealt(reports)}" if dealt(reports) else ""
     where = counted(len(reports.nodes), "node")
     terminal.result(f"{counted(len(reports.ranks), 'rank')} on {where}{order}{by}\n")
     limited = any(rank.quota_cores is not None for rank in reports.ranks)

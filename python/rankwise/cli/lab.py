@@ -93,7 +93,7 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
     where.add_argument(
         "--allocation",
         default="blocked",
-        help="how ranks are dealt to nodes: blocked (default), cyclic or plane=K",
+        help="how ranks are distributed over nodes: blocked (default), cyclic or plane=K",
     )
     parser.add_argument(
         "--mpi",

@@ -90,7 +90,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="KIND",
         action="append",
         default=[],
-        help="how ranks are dealt to nodes: blocked (default), cyclic or plane=K; may be given again",
+        help="how ranks are distributed over nodes: blocked (default), cyclic or plane=K; may be given again",
     )
     asked.add_argument(
         "--node",

@@ -107,8 +107,8 @@ def _slurm(line: LaunchLine, segment: Segment, environment: Mapping[str, str]) -
             yield Known(f"srun takes `--cpu-bind={bind}` from SLURM_CPU_BIND", "srun(1), SLURM_CPU_BIND")
         else:
             yield Known(
-                "without `--cpu-bind` srun binds tasks where the step has as many sockets, cores or threads as "
-                "tasks times CPUs a task, or where the site says so (TaskPluginParam); else not",
+                "without `--cpu-bind` srun binds tasks in two cases only: if their number times the CPUs of a task is "
+                "the number of sockets, cores or threads of the step, or if the site set TaskPluginParam",
                 _SRUN,
             )
 
@@ -121,8 +121,8 @@ def _policy(environment: Mapping[str, str]) -> bool:
 def _openmpi4(line: LaunchLine, segment: Segment, environment: Mapping[str, str]) -> Iterator[Known]:
     if segment.last(*_PLACING) is None and not _policy(environment):
         yield Known(
-            "without `--map-by` and `--bind-to` ranks are bound to a core each up to 2 ranks, to a socket from 3, and "
-            "not at all where there are more ranks than slots",
+            "without `--map-by` and `--bind-to` 1 or 2 ranks are bound to a core each, and 3 or more to a socket "
+            "each. If there are more ranks than slots, they are not bound",
             _MPIRUN4,
         )
     if segment.last("rankfile", "rf") is not None:
@@ -138,8 +138,8 @@ def _openmpi4(line: LaunchLine, segment: Segment, environment: Mapping[str, str]
 def _openmpi5(line: LaunchLine, segment: Segment, environment: Mapping[str, str]) -> Iterator[Known]:
     if segment.last(*_PLACING) is None and not _policy(environment):
         yield Known(
-            "without `--map-by` and `--bind-to` ranks are bound to a core each up to 2 ranks, to a package from 3, and "
-            "not at all where there are more ranks than slots",
+            "without `--map-by` and `--bind-to` 1 or 2 ranks are bound to a core each, and 3 or more to a package "
+            "each. If there are more ranks than slots, they are not bound",
             _MPIRUN5,
         )
     for option in segment.options:

@@ -343,7 +343,7 @@ def _order(reports: Reports, hosts: Sequence[str]) -> Iterator[Surprise]:
     if dealt(reports) == "in no regular order":
         yield Surprise(
             "order",
-            "ranks are dealt to nodes neither in blocks nor in turn",
+            "ranks are distributed over nodes neither in blocks nor in turn",
             "a placement file says which rank goes where: `rankwise place`, then `rankwise run`",
             [],
         )

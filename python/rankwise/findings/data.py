@@ -30,7 +30,7 @@ PatternKind = Literal[
 
 @dataclass(frozen=True)
 class Efficiency:
-    """How well a run used its cores; 1 is best, and below 0.8 something is worth mending (POP).
+    """How well a run used its cores; 1 is best, and below 0.8 something is worth fixing (POP).
 
     Attributes:
         ranks: How many.
@@ -91,7 +91,7 @@ class Pattern:
         grid: Extents of the grid of ranks, slowest first; empty where there is none.
         blocked: Part of the bytes that go between nodes if ranks fill one node after the other; `None` where the nodes
             are not known, or hold all ranks.
-        cyclic: The same with ranks dealt to the nodes in turn.
+        cyclic: The same with ranks distributed over the nodes in turn.
     """
 
     kind: PatternKind
@@ -119,7 +119,7 @@ class Pattern:
                 "neither is better" if self.favours == "neither" else f"{self.favours} keeps more on a node"
             )
             lines.append(
-                f"between nodes go {self.blocked * 100:.0f} % of these bytes if ranks are dealt blocked, "
+                f"between nodes go {self.blocked * 100:.0f} % of these bytes if ranks are placed blocked, "
                 f"{self.cyclic * 100:.0f} % if cyclic: {choice}"
             )
         return lines

@@ -9,14 +9,14 @@ from typing import Literal
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that is worth mending.
+    """One thing that is worth fixing.
 
     Attributes:
         name: Of its kind, as `rankwise explain` takes it.
         sentence: What is wrong and who is the culprit; no capital, no full stop.
         evidence: What it is told from, a sentence each.
         ranks: World ranks that are to blame, or concerned.
-        cost_s: Run time that mending it saves, about; `null` where that is not known.
+        cost_s: Run time that fixing it saves, about; `null` where that is not known.
         estimate: How the cost was estimated, or why it is not known.
         do: What to do.
         command: A command line for that; `null` where there is none.

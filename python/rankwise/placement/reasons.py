@@ -85,14 +85,18 @@ def in_doubt(best: Prediction, present: Prediction) -> str:
     """That what a placement saves is not more than predictions are off by."""
     saved = 1 - best.makespan_s / present.makespan_s
     return (
-        f"the {saved:.1%} saved of where it ran may be the model's error; measure both before you rely on it"
+        f"the saving of {saved:.1%} against the recorded placement may be an error of the model; "
+        "measure both before you rely on it"
     )
 
 
 def why_it_stays(found: Prediction, present: Prediction) -> str:
     """Why the present placement stays although one was found that is predicted to be faster."""
     saved = 1 - found.makespan_s / present.makespan_s
-    return f"no placement is known to be better: the {saved:.1%} that the best found saves may be the model's error"
+    return (
+        f"no placement is known to be better: the best that was found saves {saved:.1%}, "
+        "which may be an error of the model"
+    )
 
 
 def compared_with(predictions: dict[str, Prediction], best: Prediction) -> str:

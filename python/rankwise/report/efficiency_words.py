@@ -91,7 +91,7 @@ def _open(found: Efficiency, key: str) -> tuple[float, float] | None:
 
 
 def is_low(factor: Factor) -> bool:
-    """Whether it is worth mending, whatever it is."""
+    """Whether it is worth fixing, whatever it is."""
     value = factor.value if factor.between is None else factor.between[1]
     return value is not None and value < _LOW
 

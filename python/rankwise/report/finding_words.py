@@ -10,11 +10,11 @@ from rankwise.report.data import ReportData
 
 
 def headline(report: ReportData, finding: Finding) -> str:
-    """The sentence, and what mending it saves."""
+    """The sentence, and what fixing it saves."""
     if finding.cost_s is None:
         return finding.sentence
     return (
-        f"{finding.sentence}: mending it saves about {seconds_text(finding.cost_s)} of "
+        f"{finding.sentence}: fixing it saves about {seconds_text(finding.cost_s)} of "
         f"{seconds_text(report.program.elapsed_s)}"
     )
 

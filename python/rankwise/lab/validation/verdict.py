@@ -20,7 +20,7 @@ LEAST_ORDERED, MOST_ERROR = 0.9, 0.1
 
 
 _HOW = (
-    "The machine was measured first. Then the program was recorded once, with its ranks dealt blocked. All placements "
+    "The machine was measured first. Then the program was recorded once, with its ranks placed blocked. All placements "
     "were predicted from that recording, anchored at its time, and then each was run in turn. A time begins when the "
     "last rank has left `MPI_Init`, and ends when the last one enters `MPI_Finalize`. *in order*: of the pairs with "
     "other placements whose measured intervals do not overlap (three runs each), how often was the faster one "

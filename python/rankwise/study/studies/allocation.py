@@ -31,7 +31,7 @@ from rankwise.study.result import Cell, ClaimOutcome, Figure, How, Series, Study
 from rankwise.study.run.machines import nodes
 from rankwise.study.run.outcomes import all_outcomes
 
-SUMMARY = "ranks dealt in blocks, in turn or in planes: time, network time, bytes"
+SUMMARY = "ranks distributed in blocks, in turn or in planes: time, network time, bytes"
 CLAIMS = ("N-alloc", "N-adata", "N-shape", "N-pattern")
 
 PROGRAMS = ("bt", "cg", "ft", "is", "lu", "mg", "sp")
@@ -39,7 +39,7 @@ ITERATIONS = 4
 _MG = "its bytes rise by 5 % only. Neither paper nor model has a reason for ten times the network time"
 _CG = "the model computes CG fast. With slower computation the network's gain would be a smaller part of the time"
 _FEWER_BYTES = (
-    "dealt blocked, BT, LU and SP send fewer bytes between nodes; FT and IS send as many, as the paper says"
+    "placed blocked, BT, LU and SP send fewer bytes between nodes; FT and IS send as many, as the paper says"
 )
 CYCLIC, BLOCKED, PLANE = "cyclic", "blocked", "plane=2"
 
@@ -240,7 +240,7 @@ def _claims(
             "N-shape",
             "with layers of switches, branches of a tree belong in the lowest",
             "lowest",
-            f"{branches[0]} edges leave the lowest switch with branches in it, {branches[1]} with ranks dealt",
+            f"{branches[0]} edges leave the lowest switch with branches in it, {branches[1]} with ranks distributed",
             "exact count",
             {"tree of 64": branches[0] < branches[1]},
         ),

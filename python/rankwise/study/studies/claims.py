@@ -20,8 +20,8 @@ MODES: tuple[Mode, ...] = ("machine",)
 
 _COLUMNS = ["kind", "target", "reached", "reproduced", "tested", "not tested", "calibrations", "passes"]
 _NOTE = (
-    "Calibrations are statements that machine files and cases were made from. They are not among those tested, but a "
-    "kind passes only if all of them come out as the paper says. A number is reproduced if it differs from the "
+    "Calibrations are statements that machine files and cases were made from. They are not counted as tests. But if "
+    "one of them does not come out as the paper says, its kind fails. A number is reproduced if it differs from the "
     f"paper's by at most {100 * CLOSE:.0f} % of it."
 )
 _LETTERS = (

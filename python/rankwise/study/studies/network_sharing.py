@@ -123,7 +123,7 @@ def _table(
             parts = [_ratio(by, label, to, base, what) for what in ("time_s", "network_s", "network_bytes")]
             rows.append([label, f"{to} / {base}", *(part and round(part, 4) for part in parts)])
     return Table(
-        f"{ranks} ranks, dealt to the nodes in turn: each arrangement by the one before",
+        f"{ranks} ranks, distributed over the nodes in turn: each arrangement by the one before",
         ["program", "arrangements", "time", "network time", "network bytes"],
         rows,
     )
