@@ -27,10 +27,12 @@ def script():
 
 @pytest.fixture
 def here(tmp_path, monkeypatch):
-    """A directory with a recording, a machine file, a text, and a lab of this user's."""
+    """A directory with a recording, a machine file, a text, what a tuner wrote, a graph, and a lab of this user's."""
     (tmp_path / "halo.rw").mkdir()
     (tmp_path / "halo.machine.toml").touch()
     (tmp_path / "halo.txt").touch()
+    (tmp_path / "small.tune").mkdir()
+    (tmp_path / "small.graph").touch()
     (tmp_path / "run" / "rankwise" / "labs" / "small").mkdir(parents=True)
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path / "run"))
     return tmp_path
@@ -145,6 +147,9 @@ def test_fish(fish):
     assert "halo.rw" in fish("rankwise report ha")
     assert fish("rankwise measure --lab s") == ["small"]
     assert "basename" in fish("rankwise record -- basen")
+    assert fish("rankwise explain late-s") == ["late-sender"]
+    assert fish("rankwise tune sto") == ["stop"]
+    assert "small.tune" in fish("rankwise tune show sm")
 
 
 @pytest.mark.parametrize(
@@ -156,6 +161,9 @@ def test_fish(fish):
         ("rankwise lab u", "rankwise lab up "),
         ("rankwise report ha", "rankwise report halo.rw/"),
         ("rankwise measure --lab s", "rankwise measure --lab small "),
+        ("rankwise explain late-s", "rankwise explain late-sender "),
+        ("rankwise tune sh", "rankwise tune show "),
+        ("rankwise tune show sm", "rankwise tune show small.tune/"),
         ("rankwise record -- cat halo.t", "rankwise record -- cat halo.txt "),
     ],
 )
@@ -182,3 +190,28 @@ def test_every_command_is_in_the_list_of_commands():
         line.split()[0] for line in done.stdout.splitlines() if line.startswith("    ") and line[4] != " "
     ]
     assert listed == list(COMMANDS)
+
+
+def test_names_are_offered_where_commands_take_them(complete):
+    assert complete("rankwise", "explain", "late-s") == ["late-sender"]
+    assert complete("rankwise", "study", "arc") == ["archer2"]
+    assert complete("rankwise", "workloads", "gro") == ["gromacs"]
+    assert complete("rankwise", "report", "app.rw", "--allocation", "c") == ["cyclic"]
+    assert complete("rankwise", "study", "levels", "--on", "l") == ["lab"]
+
+
+def test_what_to_do_with_a_tuner_is_offered_and_what_it_wrote(complete):
+    assert complete("rankwise", "tune", "s") == ["status", "stop", "show"]
+    assert complete("rankwise", "tune", "show", "sm") == ["small.tune"]
+    assert complete("rankwise", "place", "--graph", "small.g") == ["small.graph"]
+
+
+def test_names_in_scripts_are_those_that_commands_know():
+    from rankwise.cli.shells.names import BY_COMMAND
+    from rankwise.cli.tune import _WORDS
+    from rankwise.findings.catalogue import DEFECTS
+    from rankwise.study import catalogue
+    from rankwise.workloads import names
+
+    known = [[each.NAME for each in DEFECTS], catalogue.names(), names(), list(_WORDS)]
+    assert [list(each) for each in BY_COMMAND.values()] == known

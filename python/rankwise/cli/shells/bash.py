@@ -74,6 +74,8 @@ def script(top: Command) -> str:
             if option.value is not None:
                 patterns = "|".join(quote(f"{path} {name}") for name in option.names)
                 values.append(f"{patterns}) {_reply(option.value)}; return ;;")
+        for word, value in command.behind:
+            values.append(f"{quote(f'{path} {word}')}) {_reply(value)}; return ;;")
         if command.operands and command.operands[0].kind in PATTERNS:
             operands.append(f"{quote(path)}) {_reply(command.operands[0])} ;;")
     lines = {

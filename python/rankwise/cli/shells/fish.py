@@ -29,6 +29,9 @@ end
 function __rankwise_behind
     contains -- -- (commandline -opc)
 end
+function __rankwise_behind_word
+    test (commandline -opc)[-1] = $argv[1]; and __rankwise_at $argv[2..]
+end
 function __rankwise_labs
     sh -c %(labs)s
 end
@@ -55,7 +58,8 @@ def script(top: Command) -> str:
 
 
 def _lines(command: Command) -> Iterator[str]:
-    at = f"complete -c rankwise -n {_quote('__rankwise_at ' + ' '.join(command.words))}"
+    path = " ".join(command.words)
+    at = f"complete -c rankwise -n {_quote(f'__rankwise_at {path}')}"
     for each in command.commands:
         yield f"{at} -a {_quote(each.words[-1])} -d {_quote(each.help)}"
     for option in command.options:
@@ -63,6 +67,8 @@ def _lines(command: Command) -> Iterator[str]:
     for value in command.operands[:1]:
         if not command.commands:
             yield f"{at} {_value(value)}"
+    for word, value in command.behind:
+        yield f"complete -c rankwise -n {_quote(f'__rankwise_behind_word {word} {path}')} {_value(value)}"
 
 
 def _option(option: Option) -> str:

@@ -8,13 +8,19 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Literal
 
-Kind = Literal["words", "file", "directory", "recording", "machine", "placement", "lab", "text"]
+from rankwise.cli.shells.names import BY_COMMAND
+
+Kind = Literal[
+    "words", "file", "directory", "recording", "machine", "placement", "tuning", "graph", "lab", "text"
+]
 
 # What a file of a kind is called.
 PATTERNS: dict[Kind, str] = {
     "recording": "*.rw",
     "machine": "*.machine.toml",
     "placement": "*.placement.json",
+    "tuning": "*.tune",
+    "graph": "*.graph",
 }
 _BY_OPTION: dict[str, Kind] = {
     "--machine": "machine",
@@ -24,7 +30,12 @@ _BY_OPTION: dict[str, Kind] = {
     "--lab": "lab",
     "--name": "lab",
     "--against": "recording",
-    "--allocation": "text",
+    "--graph": "graph",
+}
+# Values of options that take other ones, too.
+_WORDS_BY_OPTION: dict[str, tuple[str, ...]] = {
+    "--allocation": ("blocked", "cyclic"),
+    "--on": ("machine", "lab", "cluster"),
 }
 _BY_METAVAR: dict[str, Kind] = {
     "REC": "recording",
@@ -54,6 +65,11 @@ class Value:
     name: str
 
 
+_BEHIND: dict[tuple[str, ...], tuple[tuple[str, Value], ...]] = {
+    ("tune",): (("show", Value("tuning", (), "NAME.tune")),),
+}
+
+
 @dataclass(frozen=True)
 class Option:
     """An option: its names, what it does, and its value, if it takes one."""
@@ -77,6 +93,7 @@ class Command:
         operands: What it takes without an option.
         commands: Below it.
         starts_program: What follows `--` is a command line of its own.
+        behind: What stands behind a word, as the name of a directory behind `show`.
     """
 
     words: tuple[str, ...]
@@ -87,6 +104,7 @@ class Command:
     operands: tuple[Value, ...]
     commands: tuple[Command, ...] = field(default=())
     starts_program: bool = False
+    behind: tuple[tuple[str, Value], ...] = ()
 
     @property
     def path(self) -> str:
@@ -116,15 +134,23 @@ def _command(parser: argparse.ArgumentParser, words: tuple[str, ...], help: str)
         usage=" ".join(parser.format_usage().split()[1:]),
         epilog=parser.epilog or "",
         options=tuple(_option(action) for action in actions if action.option_strings),
-        operands=tuple(
-            _value(action) for action in actions if not action.option_strings and action is not below
+        operands=_operands(
+            words, [each for each in actions if not each.option_strings and each is not below]
         ),
         commands=tuple(
             _command(each, (*words, name), helps.get(name, ""))
             for name, each in (below.choices.items() if below else ())
         ),
         starts_program=bool(parser.get_default("takes_command")),
+        behind=_BEHIND.get(words[1:], ()),
     )
+
+
+def _operands(words: tuple[str, ...], actions: list[argparse.Action]) -> tuple[Value, ...]:
+    names = BY_COMMAND.get(" ".join(words[1:]))
+    if names is not None:
+        return (Value("words", names, "NAME"),)
+    return tuple(_value(action) for action in actions)
 
 
 def _option(action: argparse.Action) -> Option:
@@ -140,5 +166,8 @@ def _value(action: argparse.Action) -> Value:
         return Value(
             "words", tuple(map(str, action.choices)), str(action.metavar or "|".join(action.choices))
         )
+    for each in action.option_strings:
+        if each in _WORDS_BY_OPTION:
+            return Value("words", _WORDS_BY_OPTION[each], name)
     kinds = [_BY_OPTION[each] for each in action.option_strings if each in _BY_OPTION]
     return Value(kinds[0] if kinds else _BY_METAVAR.get(name, "text"), (), name)

@@ -56,7 +56,12 @@ def _function(command: Command) -> Iterator[str]:
     if command.commands:
         arguments += [quote("1:command:->command"), quote("*::argument:->arguments")]
     else:
-        arguments += [quote(f"*:{_plain(value.name)}:{_action(value)}") for value in command.operands[:1]]
+        # Behind the words of which one has something behind it, that comes second.
+        first = "1" if command.behind else "*"
+        arguments += [
+            quote(f"{first}:{_plain(value.name)}:{_action(value)}") for value in command.operands[:1]
+        ]
+        arguments += [quote(f"2:{_plain(value.name)}:{_action(value)}") for _, value in command.behind]
     flags = "-C " if command.commands else ""
     yield f"    _arguments {flags}-s -S \\"
     yield from (f"        {each} \\" for each in arguments[:-1])
