@@ -234,11 +234,11 @@ def _calls(results: Results) -> Iterator[str]:
 
 def _faults(results: Results) -> Iterator[str]:
     if (real := results.real_faults) is not None and real.rounds:
-        yield "## Killed in a trial"
+        yield "## Killed while it tried a change"
         yield ""
         alone = len(real.restored_s)
         yield (
-            f"`rankwise tune` was killed in a trial of *one busy rank*, {counted(real.rounds, 'time')}: "
+            f"`rankwise tune` was killed while it tried a change in *one busy rank*, {counted(real.rounds, 'time')}: "
             f"{counted(alone, 'time')} the tuner alone, {counted(real.rounds - alone, 'time')} its guard, too. After "
             f"that, {real.wrong} of {real.threads} threads of ranks had a wrong mask."
         )

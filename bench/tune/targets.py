@@ -119,7 +119,7 @@ def _of_calls(results: Results) -> Iterator[Row]:
 def _of_faults(results: Results) -> Iterator[Row]:
     if (real := results.real_faults) is not None and real.rounds:
         yield (
-            "`rankwise tune` killed in a trial: no thread with a wrong mask",
+            "`rankwise tune` killed while it tried a change: no thread with a wrong mask",
             f"{real.wrong} of {real.threads} threads in {real.rounds} rounds",
             "met" if not real.wrong else "missed",
         )

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Findings of recordings written by hand, whose defects are known."""
 
+import re
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -379,9 +380,14 @@ def test_each_finding_has_a_page_with_all_that_one_must_know(capsys):
     for defect in DEFECTS:
         assert main(["explain", defect.NAME]) == 0
         page = capsys.readouterr().out
-        for words in ("How it is detected:", "Shown if:", "Its cost:", "What refutes it:", "What to do:"):
-            assert words in page, (defect.NAME, words)
+        # What to do comes first: the other parts say why one should believe it.
+        parts = ("What to do:", "How it is detected:", "Shown if:", "Its cost:", "It is wrong if:")
+        assert [found for found in re.findall(r"^[\w ]+:", page, re.MULTILINE) if found in parts] == list(
+            parts
+        )
         assert max(map(len, page.splitlines())) <= 80
+        sentences = re.split(r"(?<=[.:?;])\s", " ".join(page.split()))
+        assert max(len(each.split()) for each in sentences) <= 35, defect.NAME
     assert main(["explain"]) == 0
     listed = capsys.readouterr().out
     assert all(defect.NAME in listed for defect in DEFECTS)

@@ -18,7 +18,8 @@ class Defect(Protocol):
 
     Attributes:
         NAME: Of the finding.
-        PAGE: What it is, how it is detected, when it is shown, what refutes it, what to do; for `rankwise explain`.
+        PAGE: What it is, what to do, how it is detected, when it is shown, its cost, when it is wrong; for `rankwise
+            explain`.
     """
 
     NAME: str

@@ -14,29 +14,30 @@ from rankwise.recording.completeness import ranks_text
 
 NAME = "bound-otherwise"
 PAGE = """\
-The launch line asks for one binding, and at MPI_Init the kernel let ranks use
-other cores: something around the launcher, between it and the program, or in a
-library binds as well. A batch system that gives a job step few CPUs, a cgroup
-or `taskset` around the launcher leave it fewer cores than it is to bind to.
+The ranks run on other cores than the launch line asks for. Something else
+binds them too, or left the launcher fewer cores than it needs.
 
-How it is detected: from the launch line (`-bind-to core`, `--bind-to core`,
-`core:N`, srun's `--cpus-per-task`; other words are not looked at) and the mask
-of each rank.
+What to do: type `rankwise doctor -- LAUNCH LINE`. It starts a small program
+in place of yours, and prints its cores. Are they right? Then your program
+binds its ranks itself: switch that off. Are they wrong? Then something around
+the launcher does it: a script, `taskset`, or a batch system that gives too
+few CPUs. Ask for as many CPUs as you need, and let only one of them bind
+(srun: `--cpu-bind=none`).
 
-Shown if: two ranks share a core though each was to have its own and there are
-free ones, and waited for it for 5 % of the run time and 10 ms; or a rank may
-use more cores than asked for; or fewer, and not even one for each thread.
+How it is detected: Rankwise reads what the launch line asks for (`-bind-to
+core`, `--bind-to core`, `core:N`, srun's `--cpus-per-task`; no other words).
+It compares that with the cores that the kernel let each rank use at MPI_Init.
 
-Its cost: where ranks or their threads share cores, their mean waiting for a
-core; else it is not estimated.
+Shown if: one of three things is true. Two ranks share a core, although each
+should have its own and others are free, and they waited for it for 5 % of the
+run time and 10 ms. Or a rank may use more cores than the line asks for. Or it
+may use fewer, and not even one for each of its threads.
 
-What refutes it: somebody means the ranks to be bound as they are, for example
-by a script between launcher and program.
+Its cost: the mean time that ranks waited for a core, if ranks or their
+threads share cores. Otherwise it is not estimated.
 
-What to do: start a program that prints its mask in place of yours, with the
-same line. If that has the cores asked for, something in your program binds;
-else it is around the launcher: ask the batch system for as many CPUs as are
-needed, and let one of them bind only (srun: `--cpu-bind=none`).
+It is wrong if: somebody wants these cores, for example a script between the
+launcher and the program.
 """
 
 

@@ -13,27 +13,30 @@ from rankwise.quantities import seconds_text
 
 NAME = "busy-cores"
 PAGE = """\
-Ranks wait for a core though there is one for each: other processes, or threads
-of the program itself, run there.
+Ranks wait for a core, although there is a core for each rank. Other processes
+run there, or more threads of the program than there are cores.
 
-How it is detected: from the time that ranks were ready to run and had no core
-(Linux' run-queue wait).
+What to do: `top -H` on the node shows what else runs. Ask the batch system
+for nodes of your own. Do not start more threads than cores.
 
-Shown if: that costs 5 % of the run time and 10 ms.
+How it is detected: Linux counts how long each rank was ready to run and had
+no core (run-queue wait).
 
-Its cost: the mean waiting of the ranks, from 5 % of their time on. Where one
-rank waits more than others, and these for it in MPI: what it surely waited
-outside MPI, less what the others waited, and no more than these were in MPI.
-The run would not take less than the computation of the rank with most nor, with
-a trace, than it does on an ideal network. Where all ranks lose their core in
-turn and wait for each other, the run loses more.
+Shown if: this costs 5 % of the run time and 10 ms.
 
-Times of calls, of computation and of waiting for others include this waiting.
+Its cost: the mean time that ranks waited for a core, if it is 5 % of their
+time or more. Sometimes one rank waits for its core more than the others, and
+they wait for this rank in MPI. Then the cost is the time that it surely
+waited outside MPI, minus the time that the others waited for a core. It is
+never more than the others' time in MPI. In both cases the run must still take
+as long as the rank with the most computation and, with a trace, as long as on
+an ideal network. If all ranks lose their core in turn and wait for each
+other, the true cost is higher.
 
-What refutes it: the same run on a node that is otherwise idle takes as long.
+The times of calls, of computation, and of waiting for others contain this
+waiting.
 
-What to do: see with `top -H` what else runs there; ask for nodes of your own;
-start no more threads than cores.
+It is wrong if: the same run takes as long on nodes where nothing else runs.
 """
 
 

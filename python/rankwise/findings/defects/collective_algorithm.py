@@ -24,27 +24,29 @@ _MOST_MEMBERS = 4096
 _LOOKED_AT = ("allgather", "allreduce", "alltoall", "barrier", "bcast", "gather", "reduce", "scatter")
 _ASSUMED = LogGOPS(L_s=1e-6, o_s=5e-7, G_s_per_byte=1e-10, O_s_per_byte=1e-10)
 PAGE = """\
-A collective takes an algorithm that is slow for its number of ranks and bytes:
-a setting asks for it, or the library chooses it by default.
+A collective uses an algorithm that is slow for this number of ranks and
+bytes. A setting asks for it, or the MPI library chooses it by default.
 
-How it is detected: from an exact trace (`--trace --exact-times`), for what is
-spent in calls of one kind, communicator and size when all their ranks have
-come; and from a replay of one such call with each algorithm that is modelled
-(docs/internals/collectives.md), on the machine of `--machine`. Where a setting
-asks for the algorithm, it is compared with what the library takes by itself,
-and without a machine the costs of a message are assumed (latency 1 us, 0.5 us
-at each end, 10 GB/s). Without a machine, defaults are not questioned.
+What to do: remove the setting, or set the algorithm that the finding names.
 
-Shown if: the other algorithm is predicted to take less than two thirds, and
-that saves 5 % of the run time and 10 ms.
+How it is detected: a trace with exact times shows how long the calls take
+after all their ranks have come. Rankwise replays one such call with each
+algorithm that it knows (docs/internals/collectives.md), on the machine of
+`--machine`. If a setting asks for the algorithm, Rankwise compares with the
+library's own choice. It can do that without a machine file, too: then it
+assumes the costs of a message (latency 1 us, 0.5 us at each end, 10 GB/s).
+The library's own choice is judged only with a machine file.
 
-Its cost: what is spent in these calls, less what the other algorithm would take
-of it by those predictions; waiting for a core is taken off before.
+Shown if: the other algorithm is predicted to take less than two thirds of the
+time, and that saves 5 % of the run time and 10 ms.
 
-What refutes it: the run with the other algorithm takes as long. Libraries have
-algorithms that are not modelled (shared memory in a node, hardware).
+Its cost: the time of these calls, minus the part of it that the other
+algorithm would take by the two predictions. Time in which ranks waited for a
+core is subtracted before.
 
-What to do: take the setting back, or set what the finding names.
+It is wrong if: a run with the other algorithm takes as long. Libraries also
+have algorithms that Rankwise does not know, such as those in shared memory or
+in hardware.
 """
 
 

@@ -22,29 +22,29 @@ _LEAST_SHARE = 0.1
 _MOST_OF_MPI = 0.5
 _SMALL_BYTES = 2048
 PAGE = """\
-One collective takes most of the time in MPI, and ranks do not spend that
-waiting for one that comes late: it is the collective itself, as it is called so
-often or moves so much.
+One collective takes most of the time in MPI. The ranks do not wait for a late
+one: the collective itself takes this long, because it is called so often or
+moves so many bytes.
 
-How it is detected: from an exact trace (`--trace --exact-times`): what a rank
-spends in such a call after the last rank has come to it. Waiting for ranks that
-come late is reported as load-imbalance or late-collective, an algorithm that
-does not fit as collective-algorithm.
+What to do: call it less often (compute a residual every 10 steps, not in
+each). Put several values into one call. Leave out barriers. Or begin it early
+(MPI_Iallreduce), compute, and then call MPI_Wait. If it moves many bytes:
+send less, and look for a placement that suits it (`rankwise place`).
 
-Shown if: that is 10 % of the run time and 10 ms, and half of all time in MPI. A
-core is not waited for: that is taken off.
+How it is detected: a trace with exact times shows how long a rank is in such
+a call after the last rank has come to it. Waiting for late ranks is another
+finding (load-imbalance, late-collective). So is an unsuitable algorithm
+(collective-algorithm).
 
-Its cost: that time, mean of the ranks. With one call in place of k, all but one
-part in k of it is saved, if it holds little; a nonblocking call saves what
-computation hides of it.
+Shown if: this is 10 % of the run time and 10 ms, and half of all time in MPI.
+Time in which a rank waited for a core does not count.
 
-What refutes it: the program with half as many of these calls does not save half
-of that.
+Its cost: this time, as the mean of the ranks. How much of it you save depends
+on the change. If one call replaces k small ones, you save all but 1/k. A
+nonblocking call saves as much as there is computation at the same time.
 
-What to do: call it less often (a residual each 10 steps, not each), put several
-values in one call, leave out barriers, or begin it early (MPI_Iallreduce) and
-compute before its MPI_Wait. Of large ones: less data, and a placement of the
-ranks for it (`rankwise place`).
+It is wrong if: the program with half as many of these calls does not save
+half of this time.
 """
 
 

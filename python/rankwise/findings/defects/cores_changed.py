@@ -12,29 +12,30 @@ from rankwise.recording.completeness import ranks_text
 
 NAME = "cores-changed"
 PAGE = """\
-The cores that ranks may use are not those that the launcher gave them:
-something in the program changed the mask.
+Ranks may no longer use the cores that the launcher gave them. Something in
+the program changed that.
 
-How it is detected: the recorder samples the mask of each rank's first thread,
-and sees which library or program calls libc to set it. libhwloc does so for
-others: for the MPI library, too. Where no call is seen, the OpenMP runtimes of
-LLVM and Intel did it (they make the system call themselves), or another process
-(`taskset -p`, a batch system).
+What to do: switch it off in the library that the finding names. Known ones:
+GNU's OpenMP runtime (OMP_PROC_BIND=false), LLVM's and Intel's
+(KMP_AFFINITY=disabled), OpenBLAS (OPENBLAS_MAIN_FREE=1), GROMACS (`-pin
+off`), PyTorch, and programs that call sched_setaffinity.
 
-Shown if: a rank changed at least once to cores that it did not have before, or
-to fewer than its threads or than the ranks there. To be bound to some of the
-cores that a rank had is no harm.
+How it is detected: the recorder looks every 10 ms at the cores that the first
+thread of each rank may use. It also sees which library or program calls libc
+to change them. If libhwloc called, it may have done so for another library,
+for example for MPI. If no call was seen, it was the OpenMP runtime of LLVM or
+Intel (they do not use libc for this), or another process (`taskset -p`, a
+batch system).
 
-Its cost: where ranks are more than the cores that they have since then, their
-mean waiting for a core; else it is not estimated.
+Shown if: at least once a rank changed to cores that it did not have before,
+or to fewer cores than it has threads, or than there are ranks on them. It
+does no harm if a rank is bound to some of its cores.
 
-What refutes it: the program binds its ranks itself, and better than the
-launcher.
+Its cost: the mean time that ranks waited for a core, if since then there are
+more ranks than cores. Otherwise it is not estimated.
 
-What to do: turn it off in that library. Known ones: GNU's OpenMP runtime
-(OMP_PROC_BIND=false), LLVM's and Intel's (KMP_AFFINITY=disabled), OpenBLAS
-(OPENBLAS_MAIN_FREE=1), GROMACS (`-pin off`), PyTorch, and codes that call
-sched_setaffinity.
+It is wrong if: the program binds its ranks itself, and better than the
+launcher did.
 """
 
 

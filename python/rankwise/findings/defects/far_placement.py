@@ -17,27 +17,30 @@ from rankwise.replay.prediction import Prediction
 NAME = "far-placement"
 _MOST_BY_ORDER = 0.8
 PAGE = """\
-Ranks that talk much are far from each other, or share what they should not, and
-another placement on the same nodes is faster.
+Another placement on the same nodes is faster. Ranks that exchange many
+messages are far from each other, or ranks share an interface, a memory or a
+core that they should not share.
 
-How it is detected: from a trace and a machine file (`--machine`). The recorded
-run is replayed on the machine with placements that a search of some seconds
-finds, as `rankwise place` does; messages, waiting, interfaces, caches and
-memory are in it.
-
-Shown if: the best placement saves 10 % of the run time, also with the machine's
-numbers drawn anew from their intervals, and more than 10 ms. If ranks in the
-order of the machine save four fifths of that, order-against-hierarchy is
-reported instead; if spreading them over the memories of their nodes does,
-memory-shared.
-
-Its cost: predicted run time as it ran less that of the best placement.
-
-What refutes it: `rankwise run` with that placement takes as long.
-
-What to do: search for longer, and launch with what is found:
+What to do: search longer, and run with the placement that is found:
     rankwise place REC --machine FILE -o best.placement.json
     rankwise run --placement best.placement.json -- mpiexec -n 16 ./app
+
+How it is detected: this needs a trace and a machine file (`--machine`).
+Rankwise searches for some seconds, as `rankwise place` does. It replays the
+recorded run with each placement. The replay knows messages, waiting,
+interfaces, caches and memory.
+
+Shown if: the best placement saves 10 % of the run time and more than 10 ms.
+It must save 10 % also if the numbers of the machine file are a little
+different (within their intervals). Two cases have findings of their own.
+Ranks in the order of the machine may save four fifths of that:
+order-against-hierarchy. Or spreading the ranks over the memories of their
+nodes may: memory-shared.
+
+Its cost: the predicted time of the recorded placement, minus that of the best
+one.
+
+It is wrong if: `rankwise run` with that placement takes as long.
 """
 
 

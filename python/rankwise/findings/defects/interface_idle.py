@@ -16,29 +16,32 @@ NAME = "interface-idle"
 _IDLE = 0.01
 _DATA = ("port_rcv_data", "port_xmit_data")
 PAGE = """\
-A node has several ports of InfiniBand or Omni-Path that are as fast, and all
-its traffic goes through one of them.
+A node has several equally fast ports of InfiniBand or Omni-Path, but all its
+messages go through one of them.
 
-How it is detected: from state, rate and link layer of each port, and the bytes
-that it counted while the program ran; they are of the whole node. Ports of
-Ethernet are not looked at, for which networks they are on is not recorded; nor
-are those of Slingshot, whose rate is not.
+What to do: let each rank use the port that is nearest to its cores (`lstopo`
+shows it). A script between launcher and program can set that for each rank,
+for example UCX_NET_DEVICES=mlx5_0:1. To split large messages over two ports:
+UCX_MAX_RNDV_RAILS=2. For Omni-Path: PSM2_MULTIRAIL=1. For Intel MPI:
+I_MPI_MULTIRAIL=1.
 
-Shown if: the bytes of one port, in the direction with more, take its wire 10 %
-of the run time and 20 ms, so that half of them on another port could save 5 %
-and 10 ms; and that other port moved less than 1 % as many.
+How it is detected: from the state, rate and kind of each port, and from the
+bytes that it counted while the program ran. These are the bytes of the whole
+node. Ports of Ethernet do not count, because the recording does not say to
+which network they belong. Ports of Slingshot do not count, because their rate
+is not recorded.
 
-Its cost: not estimated, for how many messages waited for others is not known.
-`rankwise report REC --machine FILE` with a trace tells what sharing an
-interface costs (interface-saturated).
+Shown if: one port was busy for 10 % of the run time and 20 ms (in the
+direction with more bytes), and the other port moved less than 1 % as much.
+Then half of the bytes on the other port could save 5 % and 10 ms.
 
-What refutes it: the idle port is of another fabric, for example that of the
-file system (`ibstat`, `opainfo`), or the run with both takes as long.
+Its cost: not estimated, because it is not known how many messages waited for
+others. With a trace, `rankwise report REC --machine FILE` says what sharing
+an interface costs (interface-saturated).
 
-What to do: let ranks use the port that is nearest to their cores
-(`lstopo` shows it): UCX_NET_DEVICES=mlx5_0:1, with another value for each rank,
-set by a script between launcher and program; UCX_MAX_RNDV_RAILS=2 splits large
-messages; PSM2_MULTIRAIL=1 for Omni-Path; I_MPI_MULTIRAIL=1 for Intel MPI.
+It is wrong if: the idle port belongs to another network, for example that of
+the file system (`ibstat` or `opainfo` shows it). Or the run takes as long
+with both ports.
 """
 
 

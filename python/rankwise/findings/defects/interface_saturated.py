@@ -15,24 +15,23 @@ from rankwise.replay.prediction import Prediction
 
 NAME = "interface-saturated"
 PAGE = """\
-The ranks of a node send and receive more than its network interface takes, and
-wait for it: with fewer ranks a node the run is faster (network sharing).
+The ranks of a node send and receive more than its network interface can
+carry, so they wait for it. With fewer ranks per node the run is faster.
 
-How it is detected: from a trace and a machine file (`--machine`). The run is
-replayed with the interfaces of all nodes free; what that saves is lost to
-sharing them. And it is replayed with half as many ranks a node, on twice the
-nodes.
+What to do: use more nodes with fewer ranks each. Put ranks that exchange many
+messages on one node (see far-placement). If nodes have several interfaces,
+spread the ranks over them, as `rankwise place` does.
+
+How it is detected: this needs a trace and a machine file (`--machine`).
+Rankwise replays the run twice more: once with interfaces that cost nothing,
+and once with half as many ranks per node on twice as many nodes.
 
 Shown if: both save 5 % of the run time and 10 ms.
 
-Its cost: predicted run time as it ran less that on twice the nodes; if the
-machine has not so many, it is not known.
+Its cost: the predicted time of the recorded placement, minus that on twice as
+many nodes. If the machine does not have so many, the cost is not known.
 
-What refutes it: half as many ranks a node, and the run takes as long.
-
-What to do: use more nodes with fewer ranks each; put ranks that talk to each
-other on one node (see far-placement); where nodes have several interfaces,
-spread the ranks over them, as `rankwise place` does.
+It is wrong if: the run takes as long with half as many ranks per node.
 """
 
 

@@ -13,26 +13,27 @@ from rankwise.quantities import seconds_text
 
 NAME = "interrupt-core"
 PAGE = """\
-A rank that computes much is on the core that takes the interrupts of a network
-interface, while another rank of its node waits in MPI. The interrupts take the
-core from the one that has no time to lose.
+A rank that computes nearly all the time is on the core that handles the
+network's interrupts. They take time from it, and another rank on the same
+node mostly waits.
 
-How it is detected: a network interface's interrupts, or what steers its packets
-(RPS), go to that core alone; and that core was in irq and softirq for longer
-than the core of the rank that waits (/proc/stat). Of that difference the rank
-lost the part of its time in which it was outside MPI.
+What to do: swap the two ranks. As root you can also send the interrupts to
+another core (/proc/irq/N/smp_affinity, or rps_cpus of the interface).
+
+How it is detected: the interrupts of a network interface, or the packets that
+the kernel hands on (RPS), go to this core only. The core also spent more time
+on them (irq and softirq in /proc/stat) than the core of the rank that waits.
+The rank lost a part of this difference: as large as its share of time outside
+MPI.
 
 Shown if: the swap saves 5 % of the run time and 10 ms.
 
-Its cost: what that rank lost. It is no more than it computes longer than any
-other rank, those being left out that wait for a core; and what the swapped
-rank then loses is taken off.
+Its cost: what this rank lost, minus what the other rank would lose after the
+swap. It is never more than the time by which this rank computes longer than
+every other rank. Ranks that wait for a core do not count in this comparison.
 
-What refutes it: the run with these two ranks swapped takes as long: the
+It is wrong if: the run with these two ranks swapped takes as long. Then the
 interrupts come while all ranks are in MPI.
-
-What to do: swap the two ranks. As root, one can send the interrupts to another
-core instead (/proc/irq/N/smp_affinity, or rps_cpus of the interface).
 """
 
 

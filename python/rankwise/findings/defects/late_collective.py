@@ -16,39 +16,42 @@ from rankwise.recording.raw import CALL_NAMES
 NAME = "late-collective"
 _LEAST_RATIO = 1.1
 PAGE = """\
-Ranks wait in a collective for one that comes late, though over the whole run
-all compute about as long: in each step another one is late, or a rank that
-computes before it calls MPI_Bcast, and others after that.
+Ranks wait in a collective for one rank that comes late. Over the whole run
+all ranks compute about equally long. But in each step another rank is late,
+or a rank computes first and calls MPI_Bcast only then.
 
-How it is detected: from an exact trace (`--trace --exact-times`).
-- Steps (Scalasca's Wait at Barrier and Wait at NxN), of all ranks or those of
-  one communicator: from one collective of all of them that nobody leaves before
-  all have come (barrier, allreduce, alltoall, allgather, reduce_scatter, fence)
-  to the next. What the rank that computes longest in a step computes more than
-  the mean of the ranks is lost, and no more than the mean of their waiting in
-  the call.
-- Roots (Late Broadcast, Early Reduce): who gets something from the root waits
-  until it has come; a root that gets something from all, until the last one
-  has. Only time in which that rank was outside MPI counts.
+What to do: distribute the work of each step evenly, not only that of the
+whole run. Or reduce waiting: leave out barriers that you do not need, put
+several collectives into one, or use nonblocking ones (MPI_Iallreduce) and
+compute before you wait for them. If a root is late: let it call the
+collective before the computation that the collective does not need.
 
-Shown if: mending it saves 5 % of the run time and 10 ms; and in steps, the
-longest rank of each computes 1.1 times as long as the others.
+How it is detected: from a trace with exact times, in two ways.
+- Steps (Scalasca: Wait at Barrier, Wait at NxN). A step goes from one
+  collective that no rank can leave before all have come to the next one
+  (barrier, allreduce, alltoall, allgather, reduce_scatter, fence). Its ranks
+  are all ranks, or those of one communicator. Lost is the time by which the
+  rank that computes longest in the step exceeds the mean, but no more than
+  the ranks waited in the call (mean).
+- Roots (Scalasca: Late Broadcast, Early Reduce). A rank that gets data from
+  the root waits until the root has come. A root that gets data from all ranks
+  waits until the last one has come. Only time in which the late rank was
+  outside MPI counts.
 
-Its cost: of steps, the sum of that less what one rank computes more than the
-mean over the whole run, which is reported as load-imbalance. Of a root, its
-waiting less what the late rank computes more all in all; and no more than the
-run time is longer than the computation of the rank with most.
+Shown if: fixing it saves 5 % of the run time and 10 ms. For steps, the rank
+that computes longest must also compute 1.1 times as long as the others.
 
-Where ranks waited for a core, that is taken off. If a late root may cost enough
-all the same, the report says that it could not be judged.
+Its cost: for steps, the sum of what is lost, minus the time by which one rank
+exceeds the mean over the whole run (that is load-imbalance). For a root, the
+waiting, minus the time by which the late rank computes longer in all. That is
+never more than the run time minus the computation of the rank that computes
+longest.
 
-What refutes it: the same work on every rank in each step, and the run takes as
-long; or the late ranks are those that the system interrupts.
+Time in which ranks waited for a core is subtracted. If a late root may still
+cost enough, the report says that this could not be judged.
 
-What to do: deal the work of each step evenly, not only that of the run; or let
-fewer collectives be: those that ranks need not wait for (barriers), several in
-one, or nonblocking ones (MPI_Iallreduce) with computation before their wait.
-For a root: call it before the computation that it does not need.
+It is wrong if: every rank gets the same work in each step, and the run takes
+as long. Or the late ranks are those that the system interrupts.
 """
 
 

@@ -12,38 +12,41 @@ from rankwise.recording.raw import CALL_NAMES
 
 NAME = "late-receiver"
 PAGE = """\
-A rank waits in a send, or for the end of one, while the receiver of the message
-still computes. Large messages (rendezvous) and synchronous sends do not end
-before their receive begins. Messages up to 256 KiB, which a higher eager limit
-would let go ahead, are reported as rendezvous instead.
+A rank waits in a send, or for the end of a send, because the receiver is
+still computing. Large messages (rendezvous) and synchronous sends end only
+when their receive has begun.
 
-How it is detected: from an exact trace (`--trace --exact-times`). A send that
-ends after its receive was posted waited until then, if the receive was posted
-after the send, or the wait for it, began. A send whose receive was posted in
-time waited for a receiver that was outside MPI if such sends end when it comes
-back into MPI (the time from there to their end varies by less than half as much
-as the time that they take). Only time in which the receiver was outside MPI
-counts.
+What to do: send with MPI_Isend, compute, and wait for the end of the send
+after that. Or receive earlier: before computation that does not need the
+buffer of the message. Or post the receive early with MPI_Irecv; this helps if
+the library transfers data while ranks compute.
 
-Of a call that needs several messages, the last one counts. Between hosts, waits
-that are shorter than what is known of their clocks do not count.
+How it is detected: from a trace with exact times. There are two cases. The
+receive was posted after the send, or the wait for the send, had begun: then
+the sender waited until the receive was posted. Or the receive was posted in
+time, but the receiver was outside MPI: the sender waited for it if such sends
+end when the receiver enters MPI again. (The time from there to their end must
+vary by less than half as much as the whole time of these sends.) Only time in
+which the receiver was outside MPI counts.
 
-Shown if: mending it saves 5 % of the run time and 10 ms. A pair on unequal
-cores that waits in turns is reported as out-of-phase.
+If a call needs several messages, only the last one counts. Between hosts, a
+wait must be longer than the error of their clocks.
 
-Its cost: that waiting of one sender for one receiver, less what the receiver
-computes more all in all, which is load imbalance; and no more than the run time
-is longer than the computation of the rank with most.
+Shown if: fixing it saves 5 % of the run time and 10 ms. Two cases have
+findings of their own. For messages up to 256 KiB a higher eager limit would
+help: rendezvous. A pair of ranks on unequal cores that wait in turns:
+out-of-phase.
 
-Where the receiver waited for a core, all of that is taken off. If it may cost
-enough all the same, the report says that it could not be judged.
+Its cost: the time that one sender waited for one receiver, minus the time by
+which the receiver computes longer in all (that is load imbalance). It is
+never more than the run time minus the computation of the rank that computes
+longest.
 
-What refutes it: the sender has nothing else to do meanwhile; or the run takes
-as long with MPI_Isend there and its MPI_Wait after the computation.
+If the receiver waited for a core, all of that time is subtracted. If the
+waiting may still cost enough, the report says that this could not be judged.
 
-What to do: send with MPI_Isend, compute, and wait after that; receive before
-the computation that does not need the room of the message; or post the receive
-early with MPI_Irecv, where the library transfers while ranks compute.
+It is wrong if: the sender has nothing else to do in this time. Or the run
+takes as long with MPI_Isend and its MPI_Wait after the computation.
 """
 
 

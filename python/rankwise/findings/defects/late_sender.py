@@ -11,34 +11,35 @@ from rankwise.recording.raw import CALL_NAMES
 
 NAME = "late-sender"
 PAGE = """\
-A rank waits in a receive for a message whose sender is still computing: the
-message could be sent earlier, or the receive be asked for later.
+A rank waits in a receive for a message, because the sender is still
+computing.
 
-How it is detected: from an exact trace (`--trace --exact-times`). A receive
-waits until its send began. Of that, the time counts in which the sender was
-outside MPI; what it spent in MPI, it waited itself, and somebody else is to
-blame.
+What to do: send before the computation that the message does not need. Or
+post the receive early (MPI_Irecv), and compute before you wait for it. If the
+ranks form a pipeline, cut the work into smaller pieces.
 
-Of a call that gets several messages, the last one counts. Between hosts, waits
-that are shorter than what is known of their clocks do not count.
+How it is detected: from a trace with exact times. A receive waits until its
+send begins. Only the time in which the sender was outside MPI counts. While
+the sender is in MPI, it may be waiting itself, and another rank is the cause.
 
-Shown if: mending it saves 5 % of the run time and 10 ms. A sender that itself
-waits for that receiver to receive as long is reported as late-receiver, and
-ranks that wait for each other in turn as serialised.
+If a call gets several messages, only the last one counts. Between hosts, a
+wait must be longer than the error of their clocks.
 
-Its cost: that waiting of one receiver for one sender, less what the sender
-computes more all in all, which is load imbalance; and no more than the run
-time on an ideal network is longer than the computation of the rank with most.
+Shown if: fixing it saves 5 % of the run time and 10 ms. Two cases have
+findings of their own. The sender itself waits as long until this receiver
+receives: late-receiver. Ranks wait for each other in turn: serialised.
 
-Where the sender waited for a core, all of that is taken off. If it may cost
-enough all the same, the report says that it could not be judged.
+Its cost: the time that one receiver waited for one sender, minus the time by
+which the sender computes longer in all (that is load imbalance). It is never
+more than the run time on an ideal network minus the computation of the rank
+that computes longest.
 
-What refutes it: the sender needs all of that computation for the message (a
-pipeline has to be filled); or sending earlier, and the run takes as long.
+If the sender waited for a core, all of that time is subtracted. If the
+waiting may still cost enough, the report says that this could not be judged.
 
-What to do: send before the computation that the message does not need; post
-the receive early (MPI_Irecv) and compute before waiting for it; cut a pipeline
-into smaller pieces.
+It is wrong if: the sender needs all of this computation for the message. (The
+first ranks of a pipeline always make the others wait.) Or you send earlier,
+and the run takes as long.
 """
 
 

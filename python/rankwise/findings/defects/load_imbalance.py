@@ -16,35 +16,38 @@ from rankwise.recording.completeness import ranks_text
 NAME = "load-imbalance"
 _LEAST_RATIO, _DEALS = 1.1, 10
 PAGE = """\
-Some ranks compute longer than others, which wait for them in MPI.
+Some ranks compute longer than the others, which wait for them in MPI.
 
-How it is detected: useful time is that of a rank outside MPI, and in MPI calls
-that read or write a file for it alone. Between polls that find nothing
-(MPI_Test, MPI_Iprobe) it is not useful where the rank asks again at once, or
-sleeps; only a trace tells how long that is. The others' time in MPI, less what
-an exact trace shows to be transfer, must be as long as what they compute less.
+What to do: give these ranks less work: parts of other sizes, other weights
+for the partitioner, or work that is distributed while the program runs.
 
-Shown if: mending it saves 5 % of the run time and 10 ms, and those ranks
-compute 1.1 times as long as the others: runs of one program differ by as much
-among themselves.
+How it is detected: Rankwise compares the useful time of the ranks. Useful is
+time outside MPI, and in MPI calls that read or write a file for this rank
+alone. Between polls that find nothing (MPI_Test, MPI_Iprobe) time is not
+useful if the rank asks again at once, or sleeps; only a trace tells how long
+that is. If the others really wait, their time in MPI is at least as long as
+the computation that they have less. (With exact times, transfers are
+subtracted from it.)
 
-Its cost: the most useful time of a rank less the mean, which is what a program
-whose ranks wait for each other again and again saves if the work is dealt
-evenly. It is not more than what others waited.
+Shown if: fixing it saves 5 % of the run time and 10 ms, and these ranks
+compute 1.1 times as long as the others. Smaller differences also come by
+chance.
 
-If ranks waited for a core, that may have been inside MPI or outside. Then all
-of it is taken off. If that leaves nothing, a trace has the processor time of
-what was between calls: what that shows has medium confidence. Without a trace,
-the report says that it could not be judged, if it depends on where they waited.
-Time in which interrupts or the host of a virtual machine had a rank's core, or
-it waited for memory from a disk, is taken off: see straggler.
+Its cost: the useful time of the rank with most, minus the mean. That is what
+evenly distributed work would save, if the ranks wait for each other again and
+again. It is never more than the time that the others waited.
 
-What refutes it: the same work on every rank, and the run takes as long; or
-other data or another core for that rank, and it computes as long as the others
-(then not the work is uneven but the core is slower).
+If ranks waited for a core, that may have been inside or outside MPI, so all
+of it is subtracted. Perhaps nothing is left then. In this case a trace helps:
+it has the processor time between calls, and gives a finding with medium
+confidence. Without a trace, the report says that this could not be judged.
+Some ranks lose time for other reasons: interrupts, the host of a virtual
+machine, or memory that must be read from a disk. That time is subtracted,
+too: see straggler.
 
-What to do: give those ranks less work: other sizes of parts, other weights of
-a partitioner, dynamic distribution.
+It is wrong if: every rank gets the same work, and the run takes as long. Or
+this rank gets other data or another core, and then computes as long as the
+others: then the core was slow, and the work was even.
 """
 
 

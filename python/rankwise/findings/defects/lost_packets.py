@@ -14,25 +14,25 @@ _LOST = ("rx_errors", "rx_dropped", "tx_errors", "tx_dropped")
 _LEAST_SHARE, _LEAST = 1e-4, 10
 _LEAST_OF_NODE = 0.01
 PAGE = """\
-A network interface of a node dropped packets or had errors while the program
-ran.
+A network interface of a node dropped packets, or had errors, while the
+program ran.
 
-How it is detected: from the kernel's counts of each interface (/proc/net/dev),
-and of each port of an InfiniBand, Omni-Path or Slingshot adapter. They are of
-the whole node.
+What to do: see which count grows (`ip -s -s link`, `ethtool -S`). Then try
+larger ring buffers (`ethtool -G`), more queues on more cores, or another
+cable.
 
-Shown if: one packet in ten thousand was lost, and at least 10, on an interface
-that has at least a hundredth of the packets of the node's busiest one.
-Interfaces drop a few packets that concern nobody, of unknown protocols; those
-are fewer.
+How it is detected: from the kernel's counts of each interface
+(/proc/net/dev), and of each port of an InfiniBand, Omni-Path or Slingshot
+adapter. They are counts of the whole node.
 
-Its cost: not estimated: which messages waited is not known.
+Shown if: 1 packet in 10 000 was lost, and at least 10, on an interface with
+at least 1 % of the packets of the node's busiest one. An interface always
+drops a few packets, of protocols that it does not know; these are fewer.
 
-What refutes it: the packets were of protocols that this node does not know,
-and not the program's.
+Its cost: not estimated, because it is not known which messages waited.
 
-What to do: see which count grows (`ip -s -s link`, `ethtool -S`): larger ring
-buffers (`ethtool -G`), more queues on more cores, another cable.
+It is wrong if: the lost packets did not belong to the program, but to
+protocols that this node does not know.
 """
 
 

@@ -23,32 +23,34 @@ _DO = {
     "hydra": "map by socket or NUMA node (`-bind-to core -map-by numa`)",
 }
 PAGE = """\
-Ranks of a node share the memory of one socket or NUMA node, or one cache, and
-wait for it, while another of the node has fewer ranks (processor sharing).
+Ranks of a node use the same memory (of one socket or NUMA node) or the same
+cache, and slow each other down there. Another memory or cache of the node has
+fewer ranks.
 
-How it is detected: with a machine file (`--machine`), in two ways. From a
-trace: the run is replayed with the same ranks spread over the sockets, NUMA
-nodes or caches of their nodes. Only copies of messages load the memory in that,
-for how much of the computation waits for memory is not in a recording. And from
-what the memory controllers of each socket read and wrote, where that was
-recorded.
-
-Shown if: spread, the run is predicted to save 10 % of its time, also with the
-machine's numbers drawn anew from their intervals, and 10 ms. Or a socket moved
-80 % of what the machine file says that it can, all the time, and another one
-with fewer ranks less than half as much.
-
-Its cost: predicted run time as it ran less that of the ranks spread, no more
-than what a memory that is free would save. From memory controllers alone it is
-not known.
-
-What refutes it: the same run with the ranks spread takes as long. The bytes of
-memory controllers are of all programs of the node.
-
-What to do: bind the ranks to sockets or NUMA nodes in turn. The NAS benchmarks
-ran up to 53 % slower with two ranks of a node on one socket than with a socket
-for each (Narayanaswamy, Balaji & Feng, network sharing in multicore
+What to do: bind the ranks to sockets or NUMA nodes in turn. The NAS
+benchmarks ran up to 53 % slower with two ranks of a node on one socket than
+with one on each (Narayanaswamy, Balaji & Feng: network sharing in multicore
 architectures).
+
+How it is detected: this needs a machine file (`--machine`), and one of two
+things. With a trace, Rankwise replays the run with the same ranks spread over
+the sockets, NUMA nodes or caches of their nodes. In this replay only copies
+of messages use the memory, because a recording does not say how much of the
+computation waits for memory. Or the recording has counters of the memory
+controllers: the bytes that each socket read and wrote.
+
+Shown if: the run with the ranks spread is predicted to save 10 % of its time
+and 10 ms. It must save 10 % also if the numbers of the machine file are a
+little different (within their intervals). Or one socket moved 80 % of the
+bytes that the machine file allows, all the time, and a socket with fewer
+ranks moved less than half as many.
+
+Its cost: the predicted time of the recorded placement, minus that with the
+ranks spread. It is never more than a memory that costs nothing would save.
+From counters alone the cost is not known.
+
+It is wrong if: the same run takes as long with the ranks spread. Remember
+that counters of memory controllers include all programs of the node.
 """
 
 

@@ -23,28 +23,30 @@ _DO = {
     "hydra": "leave out `-ppn 1` or a mapping by socket or NUMA node, and let ranks fill each node (`-map-by core`)",
 }
 PAGE = """\
-Ranks whose neighbours in number talk to each other are dealt round the nodes,
-packages or caches of the machine, so that most bytes go further than they need.
+Ranks with neighbouring numbers exchange messages, but are on different nodes,
+packages or caches. So most bytes go further than they need to.
 
-How it is detected: the bytes between each two ranks as they ran, and with the
-ranks in the order of the machine on the same cores: each cache, package and
-node is full before the next one begins. As it ran, twice as many bytes cross a
-level, and a quarter of all more than in that order.
+What to do: let the launcher fill the cores in order. On ARCHER2 the default
+placed the 128 ranks of a node round its eight NUMA nodes. In order, CASTEP
+ran 2.4 times as fast (hpc-uk/archer-benchmarks).
 
-Shown if: with a machine file (`--machine`), that order is predicted to save
-10 % of the run time, also with the machine's numbers drawn anew from their
-intervals. Without one, transferring takes 5 % of the ranks' time in an exact
-trace, or calls of MPI 20 % of each rank's time in other recordings, waiting for
-a core taken off: the rank that computes most waits for no other.
+How it is detected: Rankwise compares two orders of the ranks on the same
+cores: as they ran, and in the order of the machine, which fills each cache,
+package and node before the next one. As they ran, twice as many bytes go from
+one cache, package or node to another, and the difference is a quarter of all
+bytes.
 
-Its cost: predicted run time as it ran less that in order, which takes a trace
-and a machine file; else it is not known.
+Shown if: with a machine file (`--machine`), the order of the machine is
+predicted to save 10 % of the run time, also if the numbers of the file are a
+little different (within their intervals). Without one, messages must take
+much time: transfers take 5 % of the ranks' time (with exact times), or MPI
+takes 20 % of the time of every rank, without waiting for a core. (Every rank:
+also the one that computes most, which does not wait for others.)
 
-What refutes it: the same run with the ranks in that order takes as long.
+Its cost: the predicted time of the recorded placement, minus that in order.
+This needs a trace and a machine file. Otherwise the cost is not known.
 
-What to do: have the launcher fill the cores in order. On ARCHER2, where the
-default dealt 128 ranks a node round eight NUMA nodes, CASTEP ran 2.4 times as
-fast in order (hpc-uk/archer-benchmarks).
+It is wrong if: the same run takes as long with the ranks in that order.
 """
 
 

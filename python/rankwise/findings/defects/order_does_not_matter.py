@@ -10,25 +10,28 @@ from rankwise.quantities import seconds_text
 NAME = "order-does-not-matter"
 _LEAST_MPI, _MOST_DIFFERENCE, _LEAST_LOSS = 0.2, 0.05, 0.1
 PAGE = """\
-Ranks spend much of their time in MPI, and no placement on the same nodes
-changes that: do not look for another one. What is saturated instead is named.
+The ranks spend much of their time in MPI, but no placement on these nodes
+changes that. So do not look for another placement. The finding names what
+limits the program instead.
 
-How it is detected: from a trace and a machine file (`--machine`). The run is
-replayed with blocked, cyclic and other simple placements and with the best that
-a search of some seconds finds; all of them, and where it ran, are within 5 % of
-each other. Then it is replayed with each channel and each shared resource free.
+What to do: that depends on what limits the program. Bytes of the network:
+send less, or use more nodes. Latency or overhead: send fewer and larger
+messages. Waiting: see load-imbalance and the findings that begin with late.
 
-Shown if: 20 % of the ranks' time is in MPI, and one thing, if it were free,
-would save 10 % of the run time.
+How it is detected: this needs a trace and a machine file (`--machine`).
+Rankwise replays the run with blocked, cyclic and other regular placements,
+and with the best one that a search of some seconds finds. All of them, and
+the recorded one, are within 5 % of each other. Then Rankwise repeats the
+replay several times: each time one channel or one shared resource costs
+nothing.
 
-Its cost: what the run would save if that thing were free, which nothing can buy
-whole: it is said as evidence, and the finding itself has no cost.
+Shown if: 20 % of the ranks' time is in MPI, and one such thing would save 10
+% of the run time if it cost nothing.
 
-What refutes it: a run with another placement that is more than 5 % faster.
+Its cost: none is given. The finding says what the run would save if that
+thing cost nothing, but nothing can make it cost nothing.
 
-What to do: what the saturated thing says. Bytes of the network: send less, or
-use more nodes. Latency or overhead: fewer and larger messages. Waiting (nothing
-is saturated): see load-imbalance and the late ones.
+It is wrong if: a run with another placement is more than 5 % faster.
 """
 
 

@@ -15,30 +15,29 @@ from rankwise.recording.raw import CALL_NAMES
 
 NAME = "out-of-phase"
 PAGE = """\
-Two ranks that exchange large messages compute in turns: one waits in a receive
-while the other computes, and that one then waits in its send while the first
-computes. It happens between cores of unequal effective capability: one of them
-takes the network's interrupts, so that its rank reads more slowly than the
-other one sends.
+Two ranks that exchange large messages compute in turns and wait for each
+other. The reason is that their cores are unequal: one of them also handles
+the network's interrupts, so its rank is slower.
 
-How it is detected: from an exact trace (`--trace --exact-times`): of one pair,
-both the waiting of one for the receives of the other (late-receiver), and that
-of the other for its messages; and from the time that their cores spent on
-interrupts and network protocols (softirq), which the kernel counts. Of one core
-that is 5 % of the run more than of the other.
+What to do: put both ranks on cores that handle interrupts, or both on cores
+that do not. Or send with MPI_Isend, and let both ranks be in MPI at the same
+time. A study of LAMMPS over TCP on 10-gigabit Ethernet describes this
+pattern, and what equal cores gain.
 
-Shown if: mending it saves 5 % of the run time and 10 ms.
+How it is detected: from a trace with exact times. One rank waits until the
+other one receives (late-receiver), and the other one waits for its messages
+(late-sender). Also, one of the two cores spent more time on interrupts and
+network protocols (softirq), as the kernel counts it: the difference is 5 % of
+the run.
 
-Its cost: the smaller of both waits, less what ranks waited for a core; and no
-more than the run time is longer than the computation of the rank with most.
+Shown if: fixing it saves 5 % of the run time and 10 ms.
 
-What refutes it: the same pair on two cores that take as many interrupts as each
-other, and it waits as long; or the interrupts have another cause.
+Its cost: the shorter of the two waits, minus the time that ranks waited for a
+core. It is never more than the run time minus the computation of the rank
+that computes longest.
 
-What to do: place the pair on cores of equal capability: both on cores that take
-interrupts, or both on others. Or send with MPI_Isend, and let both ranks be in
-MPI at one time. The pattern, and what pairing gains, is from a study of LAMMPS
-over TCP on 10-gigabit Ethernet.
+It is wrong if: the same two ranks wait as long on two cores with equally many
+interrupts. Or the interrupts do not come from the network.
 """
 
 

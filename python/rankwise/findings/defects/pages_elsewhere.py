@@ -11,25 +11,28 @@ from rankwise.recording.completeness import ranks_text
 NAME = "pages-elsewhere"
 _LEAST_BYTES, _LEAST_SHARE = 64 << 20, 0.5
 PAGE = """\
-Most of a rank's memory is on NUMA nodes that none of its cores belongs to: each
-access crosses to another one, which takes longer and is shared with others.
+Most of a rank's memory is on other NUMA nodes than its cores. Each access
+goes from one NUMA node to another. This takes longer, and others use the same
+link.
 
-How it is detected: from the rank's memory by NUMA node at its end
-(/proc/PID/numa_maps), and the NUMA nodes of the cores that it might use.
+What to do: bind the ranks in the launch line, before they first write to
+their memory. (A page of memory is placed when it is first written.) Or ask
+for memory beside the cores: `numactl --localalloc` before the program, or
+srun's `--mem-bind=local`.
 
-Shown if: 64 MiB of the rank's memory are elsewhere (more than caches hold of
-it), and at least half of it. Memory on NUMA nodes without cores (high-bandwidth
-or added memory) is not counted, as it is there on purpose.
+How it is detected: at the end of the rank, Rankwise reads how much of its
+memory is on which NUMA node (/proc/PID/numa_maps). It compares that with the
+cores that the rank might use.
 
-Its cost: not estimated: which of that memory was accessed how often is not
-known.
+Shown if: at least half of the rank's memory is elsewhere, and at least 64 MiB
+(more than caches hold). Memory on NUMA nodes without cores, such as
+high-bandwidth memory, does not count: it is there on purpose.
 
-What refutes it: the rank has its memory there and does not use it; or the same
-run with memory beside the cores takes as long.
+Its cost: not estimated, because it is not known how often which memory was
+used.
 
-What to do: bind ranks at launch, before they first write their memory, as pages
-are where they are first written; or have memory taken beside the cores:
-`numactl --localalloc` before the program, srun's `--mem-bind=local`.
+It is wrong if: the rank does not use this memory. Or the same run takes as
+long with memory beside the cores.
 """
 
 

@@ -21,30 +21,30 @@ LARGEST_BYTES = 256 << 10
 """Of messages that a library may well keep copies of, some tens of them for each rank."""
 
 PAGE = """\
-A rank waits in a send while the receiver of the message still computes, though
-the message is short enough to go ahead. It is longer than the eager limit of
-the MPI library, from which on a send waits for its receive (rendezvous).
+A rank waits in a send until its receiver stops computing, although the
+message is short. It waits because the message is above the eager limit of the
+MPI library. From this size on, a send waits for its receive (rendezvous).
 
-How it is detected: as late-receiver, from an exact trace (`--trace
---exact-times`), of messages of at most 256 KiB that were not sent by MPI_Ssend.
-If shorter messages of the run went ahead of their receives, the longest of them
-is named.
-
-Shown if: mending it saves 5 % of the run time and 10 ms.
-
-Its cost: as of late-receiver.
-
-What refutes it: the run takes as long with the higher limit.
-
-What to do: raise the library's limit:
+What to do: raise the limit of the library:
     MPICH, in a node       MPIR_CVAR_CH4_SHM_POSIX_IQUEUE_CELL_SIZE,
                            MPIR_CVAR_CH4_IPC_CMA_P2P_THRESHOLD and
                            MPIR_CVAR_CH4_PACK_BUFFER_SIZE (twice as large)
     MPICH, between nodes   UCX_RNDV_THRESH or MPIR_CVAR_CH4_OFI_EAGER_THRESHOLD
     Open MPI, TCP          --mca btl_tcp_eager_limit
-In a node, Open MPI's blocking sends of more than some KiB wait whatever its
-limit is. Each rank has memory for such messages then. Or send with MPI_Isend
-and wait for its end after the computation.
+A higher limit takes more memory on each rank. Inside a node, Open MPI's
+blocking sends of more than some KiB wait whatever the limit is. The other
+way: send with MPI_Isend, and wait for its end after the computation.
+
+How it is detected: as late-receiver, from a trace with exact times. It counts
+messages of at most 256 KiB that were not sent by MPI_Ssend. If shorter
+messages of this run did not wait for their receives, the finding names the
+longest of them.
+
+Shown if: fixing it saves 5 % of the run time and 10 ms.
+
+Its cost: as for late-receiver.
+
+It is wrong if: the run takes as long with the higher limit.
 """
 
 

@@ -12,27 +12,28 @@ from rankwise.recording.raw import CALL_NAMES
 
 NAME = "serialised"
 PAGE = """\
-Ranks take turns: one computes and sends, the next one waits for that, computes
-and sends, and so on until it is the first one's turn again.
+Ranks take turns: one computes and sends, the next one waits for that,
+computes and sends, and so on, until it is the first one's turn again.
 
-How it is detected: from an exact trace (`--trace --exact-times`). Each rank of
-the group waits in receives while the one before it computes, for more than half
-of what that one computes in the whole run.
+What to do: give each rank work that does not need the turns of the others. Or
+have several pieces of work under way, so that each rank has one. Or cut a
+turn into smaller pieces, and send each piece on as soon as it is ready.
 
-Shown if: mending it saves 5 % of the run time and 10 ms.
+How it is detected: from a trace with exact times. Each rank of the group
+waits in receives while the rank before it computes. It waits for more than
+half of that rank's computation in the whole run.
 
-Its cost: what they wait for each other's computation, all but one turn of each
-round, which is saved if they compute at once. It is no more than what all of
-the group compute less what the one with most of them computes, and no more than
-the run time on an ideal network is longer than the computation of the rank with
-most.
+Shown if: fixing it saves 5 % of the run time and 10 ms.
 
-What refutes it: each turn needs all that the turn before it has computed, and
-there is only one piece of work (then more ranks do not help this part).
+Its cost: the time that the ranks wait for each other's computation, except
+one turn in each round: that is what they would save if all computed at once.
+There are two upper limits. One is the computation of the whole group minus
+that of its rank with most. The other is the run time on an ideal network
+minus the computation of the rank that computes longest.
 
-What to do: give each rank work that does not need the others' turn; have
-several pieces of work go round at once, so that each rank has one; cut a turn
-into smaller pieces and pass each on as soon as it is ready.
+It is wrong if: each turn needs everything that the turn before it has
+computed, and there is only one piece of work. Then more ranks do not help
+this part.
 """
 
 

@@ -11,25 +11,25 @@ from rankwise.recording.completeness import ranks_text
 
 NAME = "shared-core"
 PAGE = """\
-Ranks are bound to the same core, or to fewer cores than they are, while other
-cores of the node have no rank.
-
-How it is detected: from the PUs that the kernel let each rank use, and from the
-node's topology.
-
-Shown if: there is one rank too many. If waiting for a core was sampled, those
-ranks must also have waited for 5 % of their time.
-
-Its cost: their mean waiting for a core, as if each had one; and no more than
-the run time is longer than the computation of the rank with most and, with a
-trace, than the run on an ideal network.
-
-What refutes it: the free cores belong to another job or are reserved, so that
-nobody may use them; or the same run with a core for each rank takes as long.
+Several ranks are bound to the same core, or a group of ranks to too few
+cores, while other cores of the node have no rank.
 
 What to do: bind each rank to a core of its own with the launcher's options.
-Where two launches run side by side, each binds from core 0 on: give each its
-own cores.
+If two launches run on the node at the same time, each begins with core 0:
+give each its own cores.
+
+How it is detected: Rankwise compares the cores that the kernel let each rank
+use with the cores of the node.
+
+Shown if: there is one rank too many. If waiting for a core was sampled, these
+ranks must also have waited for 5 % of their time.
+
+Its cost: the mean time that these ranks waited for a core. The run must still
+take as long as the rank with the most computation and, with a trace, as long
+as on an ideal network.
+
+It is wrong if: nobody may use the free cores, because they belong to another
+job or are reserved. Or the same run takes as long with a core for each rank.
 """
 
 

@@ -14,31 +14,31 @@ from rankwise.recording.raw import CALL_NAMES
 NAME = "small-messages"
 _LEAST_BUNDLE = 2.0
 PAGE = f"""\
-A rank sends another one many small messages one after the other, which could be
-one message. Each costs the library's and the network's time for a message, many
-times what its bytes cost.
+A rank sends many small messages to another one, one after the other. They
+could be one message. Each of them costs the time of a message, and that is
+many times what its bytes cost.
 
-How it is detected: from an exact trace (`--trace --exact-times`). A message of
-at most {SMALL_BYTES} bytes could be part of the one before it between the same two
-ranks if nothing came to the sender in between (no receive ended, no
-collective), and the receiver sent nothing in between: then neither can depend
-on the other. Nor did the sender do something else for four times as long as
-such a message takes.
-Messages of a ping-pong do not count, nor those of one MPI_Sendrecv after the
-other.
+What to do: collect what goes to one rank, and send it once (MPI_Pack, a
+derived datatype, or a buffer). If many ranks send to many, use MPI_Alltoallv.
+
+How it is detected: from a trace with exact times. A message of at most
+{SMALL_BYTES} bytes could be part of the message before it between the same
+two ranks if neither can depend on the other. This is so if the sender got
+nothing in between (no receive ended, no collective), and the receiver sent
+nothing in between. The sender must also not do something else in between for
+longer than four such messages take. Messages of a ping-pong do not count, and
+neither do those of several MPI_Sendrecv in a row.
 
 Shown if: packing saves 5 % of the run time and 10 ms, and each larger message
-takes the place of two or more.
+replaces two or more.
 
-Its cost: the time of the calls that go (send, receive, and their part of the
-calls that end several), of the rank where that is most, less what it waited in
-them for a rank outside MPI. Where ranks waited for a core, that is taken off.
-No more than the run time is longer than the computation of the rank with most.
+Its cost: the time of the calls that are no longer needed (sends, receives,
+and their part of calls that complete several), on the rank where it is
+longest. Time in which this rank waited for a rank outside MPI is subtracted,
+and so is time in which ranks waited for a core. The cost is never more than
+the run time minus the computation of the rank that computes longest.
 
-What refutes it: the program with the messages packed takes as long.
-
-What to do: collect what goes to one rank (MPI_Pack, a derived datatype, or a
-buffer) and send it once. Where many ranks send to many, MPI_Alltoallv.
+It is wrong if: the program takes as long with the messages packed.
 """
 
 

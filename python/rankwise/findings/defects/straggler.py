@@ -13,31 +13,33 @@ from rankwise.recording.completeness import ranks_text
 
 NAME = "straggler"
 PAGE = """\
-A rank, or all ranks of a node, take longer than others, which wait for them;
-and not for their work, but as something took the core from them while they
+A rank, or all ranks of a node, are slower than the others, which wait for
+them. They do not have more work: something took their core while they
 computed.
 
-How it is detected: by what was sampled of the ranks and their cores:
-- interrupts: irq and softirq time of the core (/proc/stat), less that of the
-  core of its node's ranks that has the least;
-- steal: time that the host of the virtual machine took (/proc/stat);
+What to do: leave this node out. If it is interrupts: give no rank the core
+that handles them. If it is the host of a virtual machine: ask for nodes that
+you do not share. If it is the disk: use less memory on this node.
+
+How it is detected: from what was sampled of the ranks and their cores. One of
+three things is to blame:
+- interrupts: the irq and softirq time of the core (/proc/stat), minus that of
+  the node's core with the least (of cores with ranks);
+- steal: the time that the host of the virtual machine took (/proc/stat);
 - paging: the rank stood still outside MPI and had 10 major page faults a
-  second: it waited for memory from a disk.
-Of the first two a rank lost the part of its time in which it was outside MPI.
-Without one of these, more computation is more work: load-imbalance. The clock
-frequency of cores is not sampled.
+  second, so it waited for memory from a disk.
+Of the first two, a rank lost a part as large as its share of time outside
+MPI. Without one of the three, more computation means more work:
+load-imbalance. The clock frequency of cores is not sampled.
 
-Shown if: mending it saves 5 % of the run time and 30 ms. A busy rank on the
-interrupt core is reported as interrupt-core, if a swap is known that helps.
+Shown if: fixing it saves 5 % of the run time and 30 ms. If a busy rank is on
+the interrupt core and a swap would help, the finding is interrupt-core.
 
-Its cost: how much longer these ranks compute than they would without that, or
-than any other rank does.
+Its cost: the time by which these ranks compute longer than they would without
+this, or longer than every other rank.
 
-What refutes it: the same run on another node, or without what took the core,
-takes as long.
-
-What to do: leave that node out, or give the core that takes the interrupts to
-no rank; ask for nodes that are not shared; use less memory on that node.
+It is wrong if: the same run takes as long on another node, or without the
+thing that took the core.
 """
 # Time in interrupts and of the host is counted in ticks of 4 or 10 ms.
 _TICKS_S = 0.03

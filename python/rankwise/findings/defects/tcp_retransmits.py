@@ -20,23 +20,25 @@ _CAUSES = {
     "needless": "{} needless",
 }
 PAGE = """\
-TCP of a node sent segments again: packets were lost, or came so late that they
-seemed lost.
+TCP of a node sent segments again: packets were lost, or came so late that
+they seemed lost.
+
+What to do: look for drops (`ip -s link`, `ethtool -S`, the ports of the
+switch). Causes are buffers that are too small when many ranks send to one
+(incast), a bad cable, or a wrong MTU.
 
 How it is detected: from the kernel's counts of TCP segments while the program
-ran (/proc/net/snmp, netstat). They are of the whole node.
+ran (/proc/net/snmp, netstat). They are counts of the whole node.
 
-Shown if: one segment in a thousand was sent again, and at least 10; what else a
-node does (ssh, file systems) has fewer.
+Shown if: 1 segment in 1000 was sent again, and at least 10. Other programs of
+a node (ssh, file systems) send fewer again.
 
-Its cost: not estimated: which messages waited is not known. A timeout is 0.2 s
-at least on Linux, and what waits for that message waits as long.
+Its cost: not estimated, because it is not known which messages waited. Linux
+waits at least 0.2 s before it sends again, and everything that needs this
+message waits as long.
 
-What refutes it: the node's other traffic loses them, and not the program's.
-
-What to do: look for drops (`ip -s link`, `ethtool -S`, the switch's ports):
-buffers that are too small for many ranks that send to one (incast), a bad
-cable, a wrong MTU.
+It is wrong if: the lost packets did not belong to the program, but to other
+traffic of the node.
 """
 
 

@@ -12,28 +12,30 @@ from rankwise.recording.completeness import ranks_text
 
 NAME = "threads-share-cores"
 PAGE = """\
-A rank has several threads that compute, and may use fewer PUs (hardware
-threads) than that, while others of its node have no rank: the launcher bound
-it as if it had one thread. Open MPI binds two ranks or fewer to one core each,
-if nothing else is said; srun gives a rank one CPU without `--cpus-per-task`,
-which Slurm 22.05 and newer no longer take from the job.
+A rank has several threads that compute, but may use fewer PUs (hardware
+threads) than that. Others of its node have no rank. The launcher bound the
+rank as if it had one thread.
 
-How it is detected: from the PUs that the kernel let each rank use, from which
-threads ran at the same time and on which PU (looked at every half second), and
-from the time that first threads were ready to run and had no core.
+What to do: give each rank as many cores as it has threads. srun:
+`--cpus-per-task`; MPICH: `-bind-to core:N`; Open MPI: `--map-by slot:PE=N`.
+Two launchers bind to one core by default. Open MPI does so if there are two
+ranks or fewer. srun gives a rank one CPU without `--cpus-per-task`; from
+Slurm 22.05 it does not take this number from the job (from 23.11 it does
+again).
+
+How it is detected: from the PUs that the kernel let each rank use; from a
+look every half second at which threads ran and on which PU; and from the time
+that the first thread of each rank was ready to run and had no core.
 
 Shown if: half of the threads that ran shared their PU, there are free PUs for
 all of them, and first threads waited for a core for 5 % of the run time and
 10 ms.
 
-Its cost: the mean waiting for a core of the first threads of these ranks, as
-if each thread had one.
+Its cost: the mean time that the first threads of these ranks waited for a
+core.
 
-What refutes it: the free PUs belong to another job or are reserved; or the same
-run with a PU for each thread takes as long.
-
-What to do: give each rank as many cores as it has threads. srun:
-`--cpus-per-task`; MPICH: `-bind-to core:N`; Open MPI: `--map-by slot:PE=N`.
+It is wrong if: nobody may use the free PUs, because they belong to another
+job or are reserved. Or the same run takes as long with a PU for each thread.
 """
 
 

@@ -10,35 +10,38 @@ from rankwise.recording.completeness import ranks_text
 
 NAME = "too-many-ranks"
 PAGE = """\
-More ranks on a node than PUs (hardware threads) that they may use, so that
-some wait for a core while others run.
-
-How it is detected: from the cores that the kernel let each rank use, and from
-the time that ranks were ready to run and had no core (Linux' run-queue wait).
-
-Shown if: such waiting takes 5 % of the time of that node's ranks, and costs as
-much of the run time. If it was not sampled: one rank too many is enough.
-
-Its cost: the mean waiting of the ranks of that node, as if each had a core; and
-no more than the run time is longer than the computation of the rank with most
-and, with a trace, than the run on an ideal network: ranks that look for
-messages wait for a core as well, which costs nothing while there are none.
-Fewer ranks that do the same work together save less: only what ranks spend in
-looking for messages while others wait for the core.
-
-Times of calls, of computation and of waiting for others include this waiting.
-So other findings that depend on times are shown with all of it taken off, or
-not at all.
-
-Ranks that wait in MPI look for messages all the time, and take the core from
-those that have work. That is said if they computed inside MPI for 5 % of the
-run time (user time, less all time outside MPI).
-
-What refutes it: the same run with a core for each rank takes as long.
+A node has more ranks than PUs (hardware threads) that they may use. So some
+ranks wait for a core while others run.
 
 What to do: start as many ranks as there are cores, or ask for more cores or
-nodes. For tests that must share cores, make ranks that wait give up the core
-(MPICH: MPIR_CVAR_ENABLE_HEAVY_YIELD=1; Open MPI: --mca mpi_yield_when_idle 1).
+nodes. In tests that must share cores, let ranks that wait give up their core
+(MPICH: MPIR_CVAR_ENABLE_HEAVY_YIELD=1; Open MPI: --mca mpi_yield_when_idle
+1).
+
+How it is detected: from the cores that the kernel let each rank use, and from
+the time that ranks were ready to run and had no core (run-queue wait of
+Linux).
+
+Shown if: this waiting takes 5 % of the time of the node's ranks, and costs as
+much of the run time. If it was not sampled, one rank too many is enough.
+
+Its cost: the mean time that the ranks of this node waited for a core. The run
+must still take as long as the rank with the most computation and, with a
+trace, as long as on an ideal network. The reason: ranks that look for
+messages also wait for a core, and that costs nothing while there are no
+messages. If you start fewer ranks that do the same work together, you save
+less: only the time that ranks spend looking for messages while others wait
+for the core.
+
+The times of calls, of computation, and of waiting for others contain this
+waiting. So it is subtracted from all other findings that depend on times, or
+they are not shown.
+
+Ranks that wait in MPI look for messages all the time, and take the core from
+ranks that have work. The finding says so if they computed inside MPI for 5 %
+of the run time (user time, minus all time outside MPI).
+
+It is wrong if: the same run takes as long with a core for each rank.
 """
 
 

@@ -13,24 +13,23 @@ NAME = "unbound-migrating"
 # Filling a cache of 1 MiB again from a cache further out, at 10 GB/s.
 _MOVE_S, _LEAST_SHARE, _LEAST = 1e-4, 0.01, 100
 PAGE = """\
-Ranks may use several cores and move between them all the time; each move
-leaves the caches behind.
+Ranks may use several cores, and move between them all the time. With each
+move they lose the data in their caches.
 
-How it is detected: from the cores that the kernel let each rank use, and its
-counts of migrations.
+What to do: bind each rank to a core with the launcher's options. If there are
+more ranks or threads than cores, fix that first: binding makes it worse.
 
-Shown if: a rank moved 100 times a second, and at least 100 times in all. To
-fill a cache of 1 MiB again takes some 0.1 ms, so fewer cost less than 1 % of
-the time.
+How it is detected: from the cores that the kernel let each rank use, and from
+its counts of migrations.
 
-Its cost: not estimated: it depends on what is in the caches, and on whether
-memory is on another NUMA node then.
+Shown if: a rank moved 100 times a second, and at least 100 times in all. It
+takes about 0.1 ms to fill a cache of 1 MiB again, so fewer moves cost less
+than 1 % of the time.
 
-What refutes it: the same run with bound ranks takes as long.
+Its cost: not estimated. It depends on what is in the caches, and on whether
+the memory is then on another NUMA node.
 
-What to do: bind each rank to a core with the launcher's options. Where there
-are more ranks or threads than cores, that is to be mended first: binding makes
-it worse.
+It is wrong if: the same run takes as long with bound ranks.
 """
 
 
