@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "candidates.hpp"
+#include "decide/problem.hpp"
 #include "event_log.hpp"
 #include "group.hpp"
 #include "judge/trial.hpp"
@@ -22,9 +23,9 @@ constexpr double slowest = 4;
 constexpr int quiet_samples = 10;
 // Behaviours that are known are looked for so often.
 constexpr Seconds watch = 0.2;
-// Of whole iterations, so that it matters little where in one a window begins and ends; but no longer than
-// that.
-constexpr std::uint64_t iterations_to_decide = 8, iterations_to_recognise = 4;
+// Of whole iterations, so that it matters little where in one a window begins and ends; after a while of
+// fewer, the least of which there are two in each half.
+constexpr std::uint64_t iterations_to_decide = 8, fewest_to_decide = 4, iterations_to_recognise = 4;
 constexpr Seconds longest_window = 20;
 // A job is left alone once somebody has changed masks so often after its ranks were moved.
 constexpr int most_overruled = 3;
@@ -276,10 +277,14 @@ struct Tuner::State {
                         group.gives_back = std::move(crowded);
             if (!group.gives_back.empty() && left_of.empty())
                 give_back(name, group, own);
-            if (group.base && is_window(group, own, name, iterations_to_decide, policy.period)) {
+            if (group.base && is_window(group, own, name, 1)) {
                 std::vector<Observation> seen = observe(*group.base, own);
                 if (!seen.empty()) {
                     group.hold_apart(seen.front());
+                    for (const RankLoad &rank : seen.front().ranks)
+                        if (rank.stays)
+                            log.add_once(group, name, Event::seen,
+                                         name_of(rank) + " computes without MPI calls: it stays where it is");
                     group.keep_units(seen.front(), usable);
                     group.remember_threads(seen.front());
                 }
@@ -301,16 +306,32 @@ struct Tuner::State {
     }
 
     /// Whether what lies between is long enough to decide on.
-    bool is_window(const Group &group, const Sample &own, const std::string &name, std::uint64_t iterations,
-                   Seconds length) const {
-        const Seconds since = own.at - group.base->at;
+    /// @param[in] part of that: 2 for a half
+    bool is_window(const Group &group, const Sample &own, const std::string &name, std::uint64_t part) const {
+        const Seconds since = (own.at - group.base->at) * static_cast<double>(part);
         const std::optional<std::uint64_t> ended = iterations_between(*group.base, own, name, group.silent);
-        return since >= longest_window || (ended ? *ended >= iterations : since >= 0.4 * length);
+        if (!ended)
+            return since >= 0.4 * policy.period;
+        const std::uint64_t iterations = *ended * part;
+        // Of those that are too long nothing follows but that.
+        return iterations >= iterations_to_decide ||
+               (since >= longest_window &&
+                (iterations >= fewest_to_decide || !too_long(group, *group.base, own, name).empty()));
+    }
+
+    /// Why a trial could not measure what was seen between two samples; empty if it could.
+    std::string too_long(const Group &group, const Sample &before, const Sample &after,
+                         const std::string &name) const {
+        const Seconds longest = Trial::longest_measured(policy);
+        const std::optional<std::uint64_t> ended = iterations_between(before, after, name, group.silent);
+        if (!ended || after.at - before.at <= longest * static_cast<double>(*ended + 1))
+            return {};
+        return "its iterations take longer than " + std::to_string(static_cast<int>(longest)) +
+               " s: a change could not be measured in time";
     }
 
     void note_middle(Group &group, const Sample &own, const std::string &name) const {
-        if (group.base && !group.middle &&
-            is_window(group, own, name, iterations_to_decide / 2, policy.period / 2))
+        if (group.base && !group.middle && is_window(group, own, name, 2))
             group.middle = own;
     }
 
@@ -407,6 +428,10 @@ struct Tuner::State {
         const std::set<std::int64_t> wanted_before = std::exchange(group.wanted, {});
         if (proposals.empty())
             return false;
+        if (const std::string why = too_long(group, *base, own, name); !why.empty()) {
+            log.add_once(group, name, Event::refused, why);
+            return true;
+        }
         // A window with two phases of the program in it says nothing of either.
         if (measure_of(own, name, group.silent) &&
             (!middle || !are_same(behaviour_between(*base, *middle, name, group.capability, group.silent),

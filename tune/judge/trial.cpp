@@ -94,6 +94,10 @@ Trial::Trial(Attempt attempt, const Policy &policy, System &system, std::functio
         due_ = begin(Part::with);
 }
 
+Seconds Trial::longest_measured(const Policy &policy) {
+    return longest_trial / (most_changes * (policy.windows + 1));
+}
+
 double Trial::rate() const {
     return mean(rates_[static_cast<std::size_t>(Part::with)]);
 }

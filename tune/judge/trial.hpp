@@ -44,6 +44,10 @@ class Trial {
     /// Of an attempt that is kept: carried out, taken back, and carried out again.
     static constexpr double most_changes = 3;
 
+    /// @return the longest iteration that can be measured: each part is so many windows of at least one, and
+    /// begins behind the end of another
+    static Seconds longest_measured(const Policy &policy);
+
     Trial(Attempt attempt, const Policy &policy, System &system, std::function<void(Event)> log);
 
     /// @brief Do what is due. @return the moment of the next call

@@ -24,6 +24,30 @@ def test_long_iterations_are_judged_by_iterations(simulator, iteration):
     assert measured["gain_low"] > 0.35
 
 
+def long_iterations(seconds: float) -> str:
+    """The interrupts come when it is known how long an iteration takes: after them, so many seconds."""
+    text = ",".join(str(0.6 * part * seconds) for part in (1, 1, 1, 0.4))
+    return QUAD + f"job a pus 0,1,2,3 compute {text}\nat 1 start a\nat 100 irq 0 0.4\nuntil 1500\n"
+
+
+@pytest.mark.parametrize("iteration", [4, 6, 12, 20])
+def test_long_iterations_are_tuned(simulator, iteration):
+    outcome = simulate(simulator, long_iterations(iteration))
+    (kept,) = outcome.of("kept")
+    assert kept["moves"] == [["0", "3"], ["3", "0"]]
+    assert kept["measured_gain"] == pytest.approx(0.4, abs=0.02)
+
+
+@pytest.mark.parametrize("iteration", [30, 120])
+def test_it_is_said_once_that_iterations_are_too_long(simulator, iteration):
+    # GIVEN iterations of which 27 do not end in the ten minutes of a trial
+    outcome = simulate(simulator, long_iterations(iteration))
+    # THEN that is why nothing is tried
+    (refused,) = outcome.of("refused")
+    assert "take longer than 22 s" in refused["why"]
+    assert outcome.of("proposed", "applied") == []
+
+
 def test_ranks_without_a_page_are_refused_once(simulator):
     # GIVEN a job whose progress nothing tells, as time outside MPI is none
     outcome = simulate(simulator, SWAPPED.format("page 0 sampled 1", "", 300))
