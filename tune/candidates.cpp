@@ -31,7 +31,7 @@ Candidates find_candidates(const Observation &observation, const Scope &scope,
                            const std::optional<FreeInterrupts> &interrupts) {
     Candidates found;
     std::vector<Proposal> &proposals = found.worthwhile;
-    const auto &[node, allowed, worth, goes_on] = scope;
+    const auto &[node, allowed, worth, goes_on, impossible] = scope;
     if (interrupts)
         proposals = decide_interrupts(observation, node, allowed, interrupts->units, interrupts->fixed);
     if (std::optional<Proposal> pages = decide_pages(observation, node, allowed, goes_on))
@@ -39,7 +39,7 @@ Candidates find_candidates(const Observation &observation, const Scope &scope,
     if (std::optional<Proposal> spread = decide_spread(observation, node, allowed, worth, goes_on))
         proposals.push_back(std::move(*spread));
     // Where both save as much, the interrupt goes: that costs no rank its caches.
-    Decision decision = decide(observation, node, allowed, worth);
+    Decision decision = decide(observation, node, allowed, worth, impossible);
     found.refused = std::move(decision.refused);
     if (decision.proposal)
         proposals.push_back(std::move(*decision.proposal));
@@ -53,7 +53,7 @@ Candidates find_candidates(const Observation &observation, const Scope &scope,
 std::optional<Proposal>
 seen_anew(Observation observation, const Scope &scope, Proposal proposal,
           const std::function<std::vector<std::uint64_t>(const TaskId &)> &pages_by_numa) {
-    const auto &[node, allowed, worth, goes_on] = scope;
+    const auto &[node, allowed, worth, goes_on, impossible] = scope;
     std::set<TaskId> seen;
     for (;;) {
         bool any_new = false;

@@ -15,9 +15,10 @@ namespace rankwise::tune {
 /// @brief What a group's changes are looked for in.
 struct Scope {
     const Node &node;
-    const PuSet &allowed; ///< the group's processing units
-    double worth;         ///< a gain below it, and what the change costs, is none
-    Seconds goes_on;      ///< how long the job is taken to go on
+    const PuSet &allowed;                   ///< the group's processing units
+    double worth;                           ///< a gain below it, and what the change costs, is none
+    Seconds goes_on;                        ///< how long the job is taken to go on
+    const std::vector<Mapping> &impossible; ///< that could not be carried out
 };
 
 /// @brief Interrupts that may be moved.

@@ -62,6 +62,7 @@ bool are_same(const Behaviour &a, const Behaviour &b) {
 void Group::forget() {
     known.clear();
     failed.clear();
+    impossible.clear();
     said.clear();
     wanted.clear();
     last.reset();
@@ -203,6 +204,10 @@ void Group::learn(const Trial &trial, const Mapping &to, const Policy &policy, c
             std::erase_if(known, [&](const Known &each) {
                 return each.mapping == to && are_same(each.behaviour, behaviour);
             });
+    }
+    if (trial.outcome() == Trial::Outcome::failed && trial.changes() == 0 && !trial.is_left()) {
+        impossible.push_back(to);
+        impossible_until = now + policy.longest_pause;
     }
     // What came between says nothing of the change.
     if (trial.outcome() != Trial::Outcome::nothing_learned)

@@ -81,6 +81,8 @@ struct Group {
     Seconds quiet_until = 0, pause = 0;
     std::vector<Known> known;
     std::vector<Failed> failed;
+    std::vector<Mapping> impossible; ///< that could not be carried out
+    Seconds impossible_until = 0;
     int undone = 0;             ///< attempts since the last that was kept
     std::set<std::string> said; ///< that was logged since the last attempt
 

@@ -283,8 +283,10 @@ struct Tuner::State {
                     group.hold_apart(seen.front());
                     for (const RankLoad &rank : seen.front().ranks)
                         if (rank.stays)
-                            log.add_once(group, name, Event::seen,
-                                         name_of(rank) + " computes without MPI calls: it stays where it is");
+                            log.add_once(
+                                group, name, Event::seen,
+                                name_of(rank) +
+                                    " computes, and no MPI calls of it are seen: it stays where it is");
                     group.keep_units(seen.front(), usable);
                     group.remember_threads(seen.front());
                 }
@@ -423,6 +425,8 @@ struct Tuner::State {
         group.seen_masks = SeenMasks(own, name);
         if (group.overruled >= most_overruled)
             return false;
+        if (now >= group.impossible_until)
+            group.impossible.clear();
         const double worth = group.acting ? policy.end_below : policy.begin_above;
         const std::vector<Proposal> proposals = worthwhile(observation, group, worth);
         const std::set<std::int64_t> wanted_before = std::exchange(group.wanted, {});
@@ -464,7 +468,7 @@ struct Tuner::State {
 
     Scope scope_of(const Group &group, double worth) const {
         // Jobs that have run for long are likely to go on for long.
-        return {node, group.allowed, worth, system.now() - group.since};
+        return {node, group.allowed, worth, system.now() - group.since, group.impossible};
     }
 
     /// Proposals whose gain is worth it, the best one first.

@@ -8,7 +8,6 @@
 #include <set>
 
 #include "act/cpuset.hpp"
-#include "act/rank_moves.hpp"
 #include "proc/tasks.hpp"
 
 namespace rankwise::tune {
@@ -118,7 +117,7 @@ std::string Actor::apply(const Change &change, const std::vector<RankSample> &ra
     }
     last_ = {};
     journal_.renew(content_);
-    RankMoves moves(change.moves, ranks, had_, proc_, sys_, guard_, journal_, content_);
+    RankMoves moves(change.moves, ranks, given_, proc_, sys_, guard_, journal_, content_);
     auto why = change.moves.empty() ? std::string() : moves.run();
     if (why.empty()) {
         why = apply_interrupts(change.interrupts);
@@ -328,10 +327,27 @@ void Actor::learn_units(const std::vector<RankSample> &ranks) {
             }
         }
         // Others than before: somebody has moved it.
-        if (auto &had = had_[rank.process]; (units & ~*had).any()) {
-            had = units;
+        auto &had = given_.processes[rank.process];
+        had.group = rank.group;
+        if ((units & ~*had.units).any()) {
+            had.units = units;
         }
     }
+}
+
+/// What the processes of a job had that have ended is its others' until none is left.
+void Actor::forget_given(const std::function<bool(const TaskId &)> &is_gone) {
+    std::set<std::string> left;
+    std::erase_if(given_.processes, [&](const auto &item) {
+        const auto &[process, had] = item;
+        if (!is_gone(process)) {
+            left.insert(had.group);
+            return false;
+        }
+        given_.ended[had.group] |= *had.units;
+        return true;
+    });
+    std::erase_if(given_.ended, [&](const auto &item) { return !left.contains(item.first); });
 }
 
 void Actor::forget_ended(const std::vector<RankSample> &ranks) {
@@ -352,7 +368,7 @@ void Actor::forget_ended(const std::vector<RankSample> &ranks) {
         std::erase_if(content_.threads, [&](const auto &item) { return is_gone(item.second.process); });
     guard_.release(is_gone);
     std::erase_if(homes_, [&](const auto &item) { return is_gone(item.first); });
-    std::erase_if(had_, [&](const auto &item) { return is_gone(item.first); });
+    forget_given(is_gone);
     std::erase_if(stuck_.threads, [&](const auto &item) { return is_gone(item.second.process); });
     std::erase_if(unsettled_, [&](const TaskId &thread) { return !content_.threads.contains(thread); });
     if (forgotten > 0 && content_.empty()) {

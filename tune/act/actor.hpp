@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -11,6 +12,7 @@
 #include "act/guard.hpp"
 #include "act/journal.hpp"
 #include "act/page_moves.hpp"
+#include "act/rank_moves.hpp"
 #include "act/restore.hpp"
 #include "types.hpp"
 
@@ -70,6 +72,7 @@ class Actor {
     void forget_if_as_before(std::int32_t number);
     void forget_interrupt(std::int32_t number);
     void learn_units(const std::vector<RankSample> &ranks);
+    void forget_given(const std::function<bool(const TaskId &)> &is_gone);
     void forget_ended(const std::vector<RankSample> &ranks);
     void settle(const std::vector<RankSample> &ranks, std::vector<ThreadEntry> &changed);
     void heed(const RankSample &rank, std::vector<ThreadEntry> &changed);
@@ -88,9 +91,7 @@ class Actor {
     PageMoves pages_;
     bool are_returning_ = false;           ///< they are on the way back of what was taken back
     std::map<TaskId, std::int32_t> homes_; ///< before they were moved, of processes whose masks were as well
-    /// Units that each process' threads had before the first change, also such as have ended, or been bound
-    /// to a part of them, since.
-    std::map<TaskId, Mask> had_;
+    Given given_;
     std::set<TaskId> touched_;
     std::vector<std::string> troubles_;
     struct {

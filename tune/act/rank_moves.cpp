@@ -30,20 +30,20 @@ bool has_exited(int process) {
 } // namespace
 
 RankMoves::RankMoves(const std::vector<RankMove> &moves, const std::vector<RankSample> &ranks,
-                     const std::map<TaskId, Mask> &had, const std::string &proc, const std::string &sys,
-                     Guard &guard, Journal &journal, JournalContent &content)
-    : moves_(moves), ranks_(ranks), had_(had), proc_(proc), sys_(sys), guard_(guard), journal_(journal),
+                     const Given &given, const std::string &proc, const std::string &sys, Guard &guard,
+                     Journal &journal, JournalContent &content)
+    : moves_(moves), ranks_(ranks), given_(given), proc_(proc), sys_(sys), guard_(guard), journal_(journal),
       content_(content) {}
 
 PuSet RankMoves::allowed(const std::string &group) const {
     PuSet units;
-    for (const auto &rank : ranks_) {
-        const auto had = had_.find(rank.process);
-        if (rank.group == group && had != had_.end()) {
-            units |= *had->second;
+    for (const auto &[process, had] : given_.processes) {
+        if (had.group == group) {
+            units |= *had.units;
         }
     }
-    return units;
+    const auto ended = given_.ended.find(group);
+    return ended == given_.ended.end() ? units : units | ended->second;
 }
 
 std::string RankMoves::check(const RankMove &move, Mover &mover) {

@@ -14,16 +14,27 @@
 
 namespace rankwise::tune {
 
+/// @brief Units that jobs were given: no rank leaves those of its group.
+struct Given {
+    struct Had {
+        Mask units; ///< that each process' threads had before the first change, also such as have ended, or
+                    ///< been bound to a part of them, since
+        std::string group;
+    };
+    std::map<TaskId, Had> processes;
+    std::map<std::string, PuSet> ended; ///< by group: what its processes had that have ended
+};
+
 /// @brief All threads of the ranks of one change get other masks, or none does.
 class RankMoves {
   public:
     /// @param[in] ranks   as they were seen last
-    /// @param[in] had     units of each process (Actor): none leaves those of its group
+    /// @param[in] given   by the launcher
     /// @param[in] guard   claims the processes that are moved
     /// @param[in] content what was done before; what this does is put into it
-    RankMoves(const std::vector<RankMove> &moves, const std::vector<RankSample> &ranks,
-              const std::map<TaskId, Mask> &had, const std::string &proc, const std::string &sys,
-              Guard &guard, Journal &journal, JournalContent &content);
+    RankMoves(const std::vector<RankMove> &moves, const std::vector<RankSample> &ranks, const Given &given,
+              const std::string &proc, const std::string &sys, Guard &guard, Journal &journal,
+              JournalContent &content);
 
     /// @return empty, or why it was not done
     std::string run();
@@ -60,7 +71,7 @@ class RankMoves {
 
     const std::vector<RankMove> &moves_;
     const std::vector<RankSample> &ranks_;
-    const std::map<TaskId, Mask> &had_;
+    const Given &given_;
     std::string proc_, sys_;
     Guard &guard_;
     Journal &journal_;

@@ -19,7 +19,8 @@ struct Problem {
     bool bound = true;                    ///< ranks have masks that are narrower than the job's set
     bool shared = false;                  ///< and several have the same
     std::vector<bool> stays;              ///< of each rank, whether it must
-    int busy_threads = 1;                 ///< of the rank that has most
+    std::vector<std::vector<placement::Slot>> impossible; ///< of each rank: what is not to be proposed
+    int busy_threads = 1;                                 ///< of the rank that has most
     /// Its `node` is a number for each width of slots, and for each rank that must stay: ranks stay on
     /// theirs.
     placement::Hierarchy hierarchy;

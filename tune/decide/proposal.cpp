@@ -61,6 +61,10 @@ Exchange best_exchange(const TimeEstimate &estimate, const Problem &problem, con
     return best;
 }
 
+bool is_impossible(const Problem &problem, const std::vector<Slot> &slots) {
+    return std::ranges::find(problem.impossible, slots) != problem.impossible.end();
+}
+
 std::vector<Slot> exchanged(const TimeEstimate &estimate, Slot a, Slot b) {
     std::vector<Slot> slots = estimate.placement().slot;
     for (const auto &[from, to] : {std::pair{a, b}, {b, a}})
@@ -82,7 +86,7 @@ std::vector<Slot> shortest_exchange(const TimeEstimate &estimate, const Problem 
         std::vector<Slot> slots = exchanged(estimate, a, b);
         const double too_long = least.first + as_long,
                      seconds = iteration_time(problem, slots, too_long).seconds;
-        if (seconds >= too_long)
+        if (seconds >= too_long || is_impossible(problem, slots))
             return;
         // Of those that are as good, the one that shortens the others most.
         const double change = estimate.swap_change(a, b);
@@ -154,7 +158,7 @@ std::vector<Slot> best_of_several(const Problem &problem) {
         // Every other one without, as refine makes the same of many.
         std::vector<Slot> found = search(problem, begin, start % 2 == 0);
         if (const double time = iteration_time(problem, found).seconds;
-            time < least - (start > 0 ? least_saving * before : 0)) {
+            time < least - (start > 0 ? least_saving * before : 0) && !is_impossible(problem, found)) {
             best = std::move(found);
             least = time;
         }
@@ -274,6 +278,16 @@ Mapping mapping_of(const Problem &problem, const std::vector<Slot> &slots) {
     return mapping;
 }
 
+/// -1 where it is none of the slots.
+std::vector<Slot> slots_of(const Problem &problem, const Mapping &mapping) {
+    std::vector<Slot> slots;
+    for (const PuSet &units : mapping) {
+        const auto slot = std::ranges::find(problem.slots, units);
+        slots.push_back(slot == problem.slots.end() ? -1 : static_cast<Slot>(slot - problem.slots.begin()));
+    }
+    return slots;
+}
+
 double gain_of(double before, double after) {
     return (before - after) / std::max(before, 1.0);
 }
@@ -300,9 +314,12 @@ Change change_to(const Observation &observation, const Mapping &mapping) {
     return change;
 }
 
-Decision decide(const Observation &observation, const Node &node, const PuSet &allowed, double worth) {
+Decision decide(const Observation &observation, const Node &node, const PuSet &allowed, double worth,
+                const std::vector<Mapping> &impossible) {
     Decision decision;
-    const Problem problem = make_problem(observation, node, allowed);
+    Problem problem = make_problem(observation, node, allowed);
+    for (const Mapping &mapping : impossible)
+        problem.impossible.push_back(slots_of(problem, mapping));
     if (!problem.refused.empty()) {
         decision.refused = problem.refused;
         return decision;

@@ -31,16 +31,19 @@ struct Decision {
 };
 
 /// @brief The exchange of two ranks' places, or one move, that shortens an iteration most, or, where none is
-/// worth much, the mapping that the estimate of `place` likes best.
+/// worth it, what a search of several exchanges ends at, which begins with that of `place`
+/// (placement::refine).
 ///
 /// Ranks change places only with those that have as many processing units. The estimate is
 /// placement::TimeEstimate of the last window: what pairs exchange at the level they have in common, what
-/// ranks compute by the capability of their cores, cores with several ranks, and pages that stay behind. Its
-/// search is placement::refine. What is gained is told by iteration_time.
+/// ranks compute by the capability of their cores, cores with several ranks, and pages that stay behind. What
+/// is gained is told by iteration_time.
 ///
 /// @param[in] allowed the group's processing units: all that its ranks had at first
 /// @param[in] worth a single exchange is proposed if it gains so much
-Decision decide(const Observation &observation, const Node &node, const PuSet &allowed, double worth);
+/// @param[in] impossible what could not be carried out: the best of the others is proposed
+Decision decide(const Observation &observation, const Node &node, const PuSet &allowed, double worth,
+                const std::vector<Mapping> &impossible = {});
 
 /// @brief Where ranks had better be: the exchange or move that shortens an iteration most, or, where none is
 /// worth much, what the search ends at.

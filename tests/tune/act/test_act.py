@@ -148,6 +148,21 @@ def test_ranks_stay_on_what_their_job_was_given(start, driving):
     assert only({0}, a)
 
 
+def test_what_a_rank_had_that_ended_is_its_jobs_until_the_last_ends(start, driving):
+    # GIVEN two ranks, of which one ends
+    a, b = start(1, pus={0}), start(1, pus={1})
+    driver = driving(a, b)
+    b.kill()
+    b.wait()
+    driver.sample()
+    # THEN the other one may go where it was, also after several looks, and goes back
+    driver.sample()
+    assert driver.move((a.pid, "0", "1")) == ""
+    assert only({1}, a)
+    driver.end()
+    assert only({0}, a)
+
+
 def test_what_would_change_nothing_is_said(start, driving):
     a, b = start(1, pus={0}), start(1, pus={1})
     driver = driving(a, b)

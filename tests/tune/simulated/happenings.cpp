@@ -107,6 +107,11 @@ void SimulatedSystem::happen(const std::string &line) {
     else if (what == "pages") { // a rank has made others, or freed some: most are on this NUMA node now
         Rank &rank = job(name).ranks.at(static_cast<std::size_t>(number()));
         rank.home = static_cast<std::int32_t>(number());
+    } else if (what == "leaves") { // as a worker that is done
+        Rank &rank = job(name).ranks.at(static_cast<std::size_t>(number()));
+        rank.alive = false;
+        rank.left = true;
+        rank.does = Rank::sleeps;
     } else if (what == "kill")
         job(name).ranks.at(static_cast<std::size_t>(number())).alive = false;
     else if (what == "compute") {

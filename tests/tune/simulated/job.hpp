@@ -46,6 +46,7 @@ struct Rank {
     std::int32_t pu = -1;
     std::vector<std::int32_t> pus; ///< of all its threads; `pu` is the first
     bool alive = true;
+    bool left = false;   ///< it has ended, and the others go on without it
     double computes = 1; ///< share of the time, of the last chunk
     Seconds run = 0, queued = 0, mpi = 0, wait = 0;
     std::int32_t home = -1;      ///< NUMA node that has its pages

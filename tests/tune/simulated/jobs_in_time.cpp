@@ -127,7 +127,7 @@ double SimulatedSystem::longer_by_memory(const Job &job, std::size_t rank) const
 
 void SimulatedSystem::run(Job &job, Seconds length) {
     const std::size_t count = job.ranks.size();
-    if (!std::all_of(job.ranks.begin(), job.ranks.end(), [](const Rank &rank) { return rank.alive; })) {
+    if (std::ranges::any_of(job.ranks, [](const Rank &rank) { return !rank.alive && !rank.left; })) {
         // The others wait for the one that is gone.
         for (Rank &rank : job.ranks) {
             rank.computes = 0;

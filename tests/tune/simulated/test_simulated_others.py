@@ -111,6 +111,29 @@ def test_a_mask_that_is_set_before_the_first_move_stays(simulator, job, masks, a
     assert outcome.violations == []
 
 
+def test_the_unit_of_a_rank_that_ended_is_used(simulator):
+    # GIVEN a job that goes on when a rank has ended, and interrupts that come to another one later
+    job = "job a pus 0,1,2,3 compute 0.01,0.01,0.01,0.01\nat 1 start a\nat 10 leaves a 3\nat 20 irq 0 0.4\n"
+    outcome = simulate(simulator, QUAD + job + "until 60\n")
+    # THEN that one goes where the first was
+    (kept,) = outcome.of("kept")
+    assert (kept["ranks"], kept["moves"]) == ([0], [["0", "3"]])
+    assert outcome.of("failed") == []
+    assert outcome.violations == []
+
+
+def test_where_the_best_change_cannot_be_made_the_next_best_is(simulator):
+    # GIVEN two ranks that wait, of which the one that waits more cannot be moved
+    job = "job a pus 0,1,2,3 compute 0.01,0.01,0.005,0.004\nat 0 irq 0 0.4\nat 1 start a\nat 1 refuses a 3\n"
+    outcome = simulate(simulator, QUAD + job + "until 60\n")
+    # THEN that is seen once, and the other one gives way
+    (failed,) = outcome.of("failed")
+    assert failed["moves"] == [["0", "3"], ["3", "0"]]
+    (kept,) = outcome.of("kept")
+    assert (kept["ranks"], kept["moves"]) == ([0, 2], [["0", "2"], ["2", "0"]])
+    assert outcome.violations == []
+
+
 def test_a_rank_is_not_left_where_its_partner_is_put_back(simulator):
     # GIVEN two ranks that have changed places
     # WHEN somebody puts one of them back

@@ -154,6 +154,7 @@ def test_a_rank_that_tells_nothing_keeps_nobody_from_measuring(simulator, does, 
     assert kept["rate_of"] == "iterations"
     assert kept["measured_gain"] == pytest.approx(0.4, abs=0.02)
     assert kept["at_s"] < within_s
+    assert any("it stays where it is" in event["why"] for event in outcome.of("seen")) == busy
     assert outcome.jobs["a"]["masks"] == swapped
     assert outcome.violations == []
 
