@@ -114,6 +114,7 @@ $(VENV)/.docs: $(VENV)/bin/python constraints.txt
 	$(PIP) install --quiet -c constraints.txt mkdocs-material
 	@touch $@
 
+# Material for MkDocs gets fixes until May 2027, and says so at each build. Its successor Zensical reads the same mkdocs.yml.
 docs: $(VENV)/.docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
 	@echo build/docs/index.html

@@ -11,6 +11,7 @@ import pytest
 from elftools.elf.dynamic import DynamicSection
 from elftools.elf.elffile import ELFFile
 from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
 
 from rankwise import _core
 from rankwise.record.library import library_directory
@@ -118,6 +119,34 @@ def test_a_directory_without_headers_or_of_another_abi_is_refused(tmp_path):
         done = run_headers(tmp_path / "to", given)
         assert done.returncode == 1
         assert said in done.stderr
+
+
+def recipes() -> list[Path]:
+    """The recipes for Spack, conda and EasyBuild."""
+    packaging = TOP / "packaging"
+    easybuild = next((packaging / "easybuild").glob("*.eb"))
+    return [packaging / "spack" / "package.py", packaging / "conda" / "recipe.yaml", easybuild]
+
+
+@pytest.mark.parametrize("recipe", recipes(), ids=lambda path: path.parent.name)
+def test_a_recipe_has_all_that_the_package_needs(recipe):
+    # GIVEN what building and running need of Python's packages
+    script = TOP / "packaging" / "needed.py"
+    listing = [sys.executable, script, "offline", TOP / "pyproject.toml"]
+    needed = subprocess.run(listing, capture_output=True, text=True, check=True).stdout.splitlines()
+    text = recipe.read_text().lower().replace("_", "-")
+    # WHEN their names are looked for, AND in conda, which writes them as Python does, their versions
+    for each in map(Requirement, needed):
+        of_old_pythons = each.marker is not None and not each.marker.evaluate({"python_version": "3.12"})
+        if recipe.parent.name == "easybuild" and of_old_pythons:
+            continue  # it is for Python 3.12
+        if each.name == "pip":
+            continue  # comes with Python there, or is what conda calls
+        # THEN they are there
+        assert re.search(rf"\b(py-)?{each.name.lower().replace('_', '-')}\b", text), each
+        if recipe.parent.name == "conda" and each.specifier:
+            listed = re.search(rf"(?:-|then:) {each.name.lower().replace('_', '-')} (\S+)", text)
+            assert listed and SpecifierSet(listed[1]) == each.specifier, each
 
 
 def test_what_is_installed_needs_no_mpi():
