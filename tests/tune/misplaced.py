@@ -5,6 +5,7 @@ import contextlib
 import os
 import re
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 
 import mpis
@@ -37,18 +38,27 @@ class Misplaced:
         folder: For what it prints.
         pages: Where the ranks' pages will be.
         variables: Of the ranks.
+        user: Words before the command that start it as another user.
 
     Attributes:
         ranks: Processes, by rank.
     """
 
-    def __init__(self, mpi: mpis.Mpi, program: Path, folder: Path, pages: Path, variables: dict[str, str]):
+    def __init__(
+        self,
+        mpi: mpis.Mpi,
+        program: Path,
+        folder: Path,
+        pages: Path,
+        variables: dict[str, str],
+        user: Sequence[str] = (),
+    ):
         self._said = folder / "said"
         bound = folder / "bound"
         bound.write_text(_BOUND)
         bound.chmod(0o755)
         words = (bound, program, LASTS_S, 0, 8, BUSY, IDLE)
-        line = [*FIRST, *mpi.launch(2, *map(str, words), environment=variables)]
+        line = [*FIRST, *user, *mpi.launch(2, *map(str, words), environment=variables)]
         with self._said.open("wb") as said:
             self._job = subprocess.Popen(
                 line, env=mpi.environment() | _AWAKE, stdout=said, stderr=subprocess.DEVNULL
