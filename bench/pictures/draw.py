@@ -272,9 +272,9 @@ def _box(left: float, top: int, right: float, colour: str) -> str:
 
 
 def _legend(used: list[tuple[str, str]], top: int) -> list[str]:
-    lines, left = [], LEFT
+    lines, left = [], 4
     for what, words in used:
         lines.append(_box(left, top, left + 10, LEGEND[what][0]).replace(f'height="{ROW}"', 'height="10"'))
         lines.append(f'<text x="{left + 14}" y="{top + 9}">{words}</text>')
-        left += 24 + round(5.7 * len(words))
+        left += 30 + round(5.7 * len(words))  # letters of some fonts are wider
     return lines
