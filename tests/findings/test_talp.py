@@ -46,7 +46,7 @@ def saved(path, content):
 
 def test_what_is_written_is_read_again(tmp_path):
     found = efficiency(np.array([1.0, 4.0, 1.0, 1.0]), 5.0, np.array([0, 0, 1, 1]), 4.5)
-    written = talp.document(found, 2, 40, 0.0, {"cycles": 1e9})
+    written = talp.document(found, 2, 40, 13.0, 0.0, {"cycles": 1e9})
     again = talp.read(saved(tmp_path / "run.json", written))
     for name in ("ranks", "elapsed_s", "parallel", "load_balance", "load_balance_in_nodes", "communication"):
         assert getattr(again, name) == pytest.approx(getattr(found, name)), name

@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 from raw_writer import FINALIZED, POLL, TRACED, Rank, u, write_recording, z
 
-from rankwise.findings.late import Outside
 from rankwise.recording import Recording
+from rankwise.recording.traces.needs import Outside
 from rankwise.recording.traces.waits import Timeline
 
 MS = 1_000_000

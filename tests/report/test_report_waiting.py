@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Waiting and transferring in every view of the report."""
 
+import json
 import re
 
 import pytest
 from raw_writer import CUT, FINALIZED, TRACED, Rank, u, write_recording, z
+from traces import recording_of, traced
 
+from rankwise.findings import talp
+from rankwise.findings.efficiency import of_recording
 from rankwise.recording import Recording
 from rankwise.report import build, data
 from rankwise.report.html import render as render_html
@@ -130,6 +134,17 @@ def test_computation_and_waiting_are_one_number_each_in_the_whole_report(tmp_pat
     assert not any(time.unattributed_s)
 
 
+def test_time_in_mpi_is_the_same_in_every_export(tmp_path):
+    # GIVEN ranks that wait for a core in MPI and outside
+    recording = Recording.open(write_recording(tmp_path / "a.rw", late_and_without_a_core()))
+    # WHEN that is exported as TALP's JSON
+    talp.write(tmp_path / "a.json", recording, of_recording(recording))
+    # THEN waiting for a core outside MPI is neither useful nor in MPI, which is as long as in the table of ranks
+    region = json.loads((tmp_path / "a.json").read_text())["Application"]["Global"]
+    assert region["mpiTime"] == round(sum(recording.ranks["mpi_s"]) * 1e9)
+    assert region["usefulTime"] + region["mpiTime"] < region["elapsedTime"] * 2
+
+
 def test_calls_that_are_not_split_are_told_with_their_time_and_why(tmp_path):
     # GIVEN most of the time in MPI_Send, and some in MPI_Bcast
     report = build.build(Recording.open(write_recording(tmp_path, late_and_without_a_core())))
@@ -137,8 +152,8 @@ def test_calls_that_are_not_split_are_told_with_their_time_and_why(tmp_path):
     # THEN each view has a line for each reason, with times a rank
     for view in (render_text(report, verbose=True), render_html(report)):
         words = " ".join(view.replace("&#39;", "'").split())
-        assert "ot told apart: MPI_Send 5.5 ms a rank: when a send ends is the library's choice" in words
-        assert "ot told apart: MPI_Bcast 5 ms a rank: ranks may leave it before all others have come" in words
+        assert "ot told apart: MPI_Send 5.5 ms a rank: they waited for no receive, and then" in words
+        assert "ot told apart: MPI_Bcast 5 ms a rank: they waited for no root, and ranks may" in words
 
 
 def test_without_a_trace_computation_and_efficiency_are_between_bounds(tmp_path):
@@ -227,3 +242,48 @@ def test_calls_of_which_nothing_is_known_have_a_sentence_and_no_row(tmp_path):
     for view in (render_text(report, section="waiting"), render_html(report)):
         assert said in " ".join(view.split())
     assert "0-100 %" not in render_text(report, section="waiting")
+
+
+def test_waiting_in_sends_is_one_number_in_the_whole_report(tmp_path):
+    # GIVEN a rank that waits 10 ms in each of 10 sends of 1 MiB, as the other receives late, which then waits as long
+    first, second = traced(2)
+    for _ in range(10):
+        end_ms = first.at_ms + 11
+        first.send_to(1, 0, end_ms - first.at_ms, 1 << 20)
+        first.send_to(1, 10, 1)
+        second.recv_from(0, 10, 1, 1 << 20)
+        second.recv_from(0, 0, first.at_ms - second.at_ms)
+    report = build.build(recording_of(tmp_path / "a.rw", [first, second]))
+    # THEN it is the same in what to fix, in where time went, by function, over time, and by whom it was for
+    assert report.findings[0].sentence == "rank 0 waits 100 ms in MPI_Send for rank 1, which receives late"
+    assert report.time.waiting_s == pytest.approx([0.1, 0.1])
+    assert report.time.transfer_s == pytest.approx([0.01, 0.02])
+    assert report.time.other_mpi_s == pytest.approx([0.01, 0], abs=1e-9)
+    waited = {call.call: (call.waiting_s, call.most_rank) for call in report.waiting.calls}
+    assert waited == {"MPI_Send": (pytest.approx(0.1), 0), "MPI_Recv": (pytest.approx(0.1), 1)}
+    over = report.over_time
+    assert sum(over.waiting) * over.end_s / len(over.waiting) == pytest.approx(0.1, rel=0.02)
+    pairs = report.pair_waits
+    by_pair = dict(zip(zip(pairs.waiting, pairs.late, strict=True), pairs.waited_s, strict=True))
+    assert by_pair == {(0, 1): pytest.approx(0.1), (1, 0): pytest.approx(0.1)}
+    assert {(each.waiting, each.call) for each in pairs.worst} == {(0, "MPI_Send"), (1, "MPI_Recv")}
+    # AND the sends that waited for nobody have a line
+    assert [(call.call, call.time_s) for call in report.waiting.not_split] == [
+        ("MPI_Send", pytest.approx(0.01))
+    ]
+
+
+def test_waiting_for_a_late_root_is_one_number_in_the_whole_report(tmp_path):
+    # GIVEN a root that comes 50 ms later to a broadcast than the others, and one that comes early to another
+    ranks = traced(3)
+    for me, rank in enumerate(ranks):
+        rank.together("MPI_Bcast", 60 if me == 0 else 10, 1 if me == 0 else 51, root=0)
+        rank.together("MPI_Bcast", 5 if me == 0 else 55, 1 if me == 0 else 2, root=0)
+        rank.together("MPI_Barrier", 0, rank.until(119))
+    report = build.build(recording_of(tmp_path / "a.rw", ranks))
+    assert report.findings[0].name == "late-collective"
+    assert report.time.waiting_s == pytest.approx([0.051, 0.05, 0.05], abs=1e-9)
+    pairs = report.pair_waits
+    assert {(1, 0), (2, 0)} < set(zip(pairs.waiting, pairs.late, strict=True))
+    (left,) = report.waiting.not_split
+    assert (left.call, left.time_s) == ("MPI_Bcast", pytest.approx(1e-3 + 1e-3 + 2 * 2e-3))

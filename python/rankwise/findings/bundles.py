@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from rankwise.findings.late import Outside
+from rankwise.recording.traces.needs import Outside
 from rankwise.recording.traces.operations import event_classes
 from rankwise.recording.traces.timeline import Messages, RankEvents
 from rankwise.recording.traces.waits import Timeline

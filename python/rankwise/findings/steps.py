@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rankwise.findings.late import Outside
+from rankwise.recording.traces.needs import Outside
 from rankwise.recording.traces.timeline import RankEvents
 from rankwise.recording.traces.waits import SYNCHRONISES, Timeline
 

@@ -43,12 +43,19 @@ def write(path: Path, recording: Recording, found: Efficiency | None) -> None:
     started_s = (recording.context["run"] or {}).get("start_s")
     finished_s = None if started_s is None else started_s + float(max(recording.ranks["time_s"]))
     hosts = len(recording.context["hosts"])
-    content = document(found, hosts, int(recording.calls["count"].sum()), finished_s, counters)
+    # Times of ranks that did not end well are not known.
+    mpi_s = float(recording.ranks["mpi_s"].fill_null(0.0).sum())
+    content = document(found, hosts, int(recording.calls["count"].sum()), mpi_s, finished_s, counters)
     whole_files.write(path, (json.dumps(content, indent=2) + "\n").encode())
 
 
 def document(
-    found: Efficiency, node_count: int, mpi_calls: int, finished_s: float | None, counters: dict[str, float]
+    found: Efficiency,
+    node_count: int,
+    mpi_calls: int,
+    mpi_s: float,
+    finished_s: float | None,
+    counters: dict[str, float],
 ) -> dict[str, Any]:
     """What TALP would write of the run, one thread a rank; what it knows and we do not is -1, as TALP has it.
 
@@ -56,6 +63,8 @@ def document(
         found: Its efficiencies.
         node_count: Nodes that ranks were on.
         mpi_calls: Of all ranks.
+        mpi_s: In these, with waiting for a core there. Of the time outside, TALP takes all to be useful, and we only
+            what was on a core: what is in neither is waiting for a core outside MPI.
         finished_s: When it ended, seconds since 1970; `None`: not known.
         counters: `cycles` and `instructions` of all ranks, where they were counted.
     """
@@ -73,7 +82,7 @@ def document(
         "numOmpTasks": 0,
         "elapsedTime": round(found.elapsed_s * _NS),
         "usefulTime": round(useful * _NS),
-        "mpiTime": round(max(found.elapsed_s * found.ranks - useful, 0.0) * _NS),
+        "mpiTime": round(mpi_s * _NS),
         "parallelEfficiency": found.parallel,
         "mpiParallelEfficiency": found.parallel,
         "mpiCommunicationEfficiency": found.communication,

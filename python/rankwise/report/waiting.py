@@ -19,9 +19,9 @@ from rankwise.recording.traces.waits import CoreShares, Timeline, Waited, core_s
 from rankwise.report import data
 
 _LEAST_OF_MPI = 0.01
-_SENDS = "when a send ends is the library's choice"
+_SENDS = "they waited for no receive, and then the library chooses when a send ends"
 _WHY_NOT_SPLIT = dict.fromkeys(("send", "isend", "complete"), _SENDS) | {
-    "collective": "ranks may leave it before all others have come"
+    "collective": "they waited for no root, and ranks may leave it before all others have come"
 }
 _NOT_IN_TRACE = "what they wait for is not in the trace"
 _PARTS = ("core", "waiting", "transfer")

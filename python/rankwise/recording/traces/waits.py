@@ -2,7 +2,8 @@
 """Waiting told apart from transferring, where MPI's semantics allow it.
 
 A receive cannot end before its send began, nor a barrier or an all-to-all before the last member came: until then its
-caller waited. What a call took beyond is the library's and the network's.
+caller waited. What a call took beyond is the library's and the network's. A send may end before its receive is posted,
+and a rank may leave a broadcast before all have come: such calls are told apart only if they waited (`needs`).
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from rankwise.recording.communicators import unify
 from rankwise.recording.job import choose_job
 from rankwise.recording.raw import CALL_COLLECTIVES, CALL_NAMES, read
 from rankwise.recording.traces.clocks import HostClock, relate, same
+from rankwise.recording.traces.needs import Needs, needs_of
 from rankwise.recording.traces.timeline import (
     CollectiveCalls,
     Messages,
@@ -163,7 +165,15 @@ class Timeline:
     @cached_property
     def waited(self) -> list[Waited]:
         """By world rank, what each call waited for."""
-        return waited(self.on_one_clock(), self.messages, self.collectives)
+        return waited(self.on_one_clock(), self.needs, self.collectives)
+
+    @cached_property
+    def needs(self) -> dict[int, Needs]:
+        """By world rank, what calls needed last of one other."""
+        clocks_s = np.array([max(clock.bound_s, clock.spread_s) for clock in self.clocks])
+        return needs_of(
+            self.on_one_clock(), self.messages, self.collectives, self.members, clocks_s, self.host
+        )
 
 
 def waits(ranks: list[RankEvents], waited: list[Waited]) -> pl.DataFrame:
@@ -252,31 +262,20 @@ def _within(
     return share_s
 
 
-def waited(ranks: list[RankEvents], messages: Messages, collectives: CollectiveCalls) -> list[Waited]:
+def waited(ranks: list[RankEvents], needs: dict[int, Needs], collectives: CollectiveCalls) -> list[Waited]:
     """By world rank, what each of its calls waited for.
 
     Args:
         ranks: Events by world rank, their times on one axis.
-        messages: Messages between them.
+        needs: What they needed of one other.
         collectives: Their collectives, on the same axis.
     """
     counts = [len(each.begin_s) for each in ranks]
     found = [Waited(np.zeros(count, bool), np.zeros(count), np.full(count, -1)) for count in counts]
-    _late_senders(ranks, messages, found)
+    for rank, need in needs.items():
+        _note(found[rank], ranks[rank], need.row, need.at_s, need.who)
     _late_members(ranks, collectives, found)
     return found
-
-
-def _late_senders(ranks: list[RankEvents], messages: Messages, found: list[Waited]) -> None:
-    starts = np.cumsum([0, *(len(each.begin_s) for each in ranks)])
-    begins = np.concatenate([each.begin_s for each in ranks])
-    sent = begins[starts[messages.source] + messages.send]
-    # Several messages of one call: it waited for the last of them, which is noted last.
-    order = np.lexsort((sent, messages.destination))
-    ends = np.searchsorted(messages.destination[order], np.arange(len(ranks) + 1))
-    for rank, each in enumerate(ranks):
-        mine = order[ends[rank] : ends[rank + 1]]
-        _note(found[rank], each, messages.receive[mine], sent[mine], messages.source[mine])
 
 
 def _late_members(ranks: list[RankEvents], calls: CollectiveCalls, found: list[Waited]) -> None:
