@@ -12,7 +12,7 @@ import raw_reader
 
 RECORD = mpis.TOP / "record"
 FAKE = mpis.PROGRAMS / "fake"
-APART = {"shim", "placement"}  # rooms that are not part of a recorder
+APART = {"shim", "placement", "tune"}  # rooms that are not part of a recorder
 
 
 @pytest.fixture(scope="module")
