@@ -22,9 +22,8 @@ from raw_writer import write_recording
 from traced import ranks_of
 
 from rankwise import cli
-from rankwise.cli import failures, lab_validate, main, parsing, record
+from rankwise.cli import main, parsing
 from rankwise.findings.catalogue import DEFECTS
-from rankwise.tune import daemon, tuner_process
 
 TOP = Path(__file__).resolve().parent.parent
 DOCS = TOP / "docs"
@@ -168,12 +167,54 @@ def test_each_warning_of_a_measurement_is_said_to_be_one():
     assert found == {tag for tag, commands in warnings_of_the_page().items() if "measure" in commands}
 
 
+def nodes(*rooms):
+    """The syntax of all sources of Python below these directories of the package, node by node."""
+    for path in (
+        path for room in rooms for path in sorted((TOP / "python" / "rankwise" / room).rglob("*.py"))
+    ):
+        yield from ast.walk(ast.parse(path.read_text()))
+
+
+def statuses():
+    """Exit statuses in the sources: constants called so, of errors, and of processes that end themselves."""
+    for node in nodes("."):
+        match node:
+            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Constant(value=int(status))):
+                if re.search(r"STATUS|UNFINISHED", name) and not isinstance(status, bool):
+                    yield status
+            case ast.keyword(arg="status", value=ast.Constant(value=int(status))):
+                yield status
+            case ast.Call(func=ast.Attribute(attr="exit" | "_exit"), args=[ast.Constant(value=int(status))]):
+                yield status
+
+
 def test_each_exit_status_is_on_the_page_on_troubleshooting():
     page = (DOCS / "troubleshooting.md").read_text().split("## Warnings")[0]
     said = {int(number) for number in re.findall(r"^\| (\d+) \|", page, re.MULTILINE)}
-    ours = {failures.BUG_STATUS, cli.INTERRUPTED_STATUS, cli.BROKEN_PIPE_STATUS, parsing.USAGE_STATUS}
-    tuners = {tuner_process._LEFT_STATUS, daemon.REFUSED_STATUS}
-    assert said == {0, 1, *ours, *tuners, lab_validate.UNFINISHED, record.FAILURE_STATUS, 126, 127}
+    assert said == {0, *statuses()}
+
+
+def column(page, heading):
+    """What stands in the first column of the first table behind a heading, between backticks."""
+    section = (DOCS / page).read_text().split(f"# {heading}\n", 1)[1].split("\n## ", 1)[0]
+    cells = re.findall(r"^\| (`.*?) \|", section, re.MULTILINE)
+    return {name for cell in cells for name in re.findall(r"`([a-z-]+)`", cell)}
+
+
+def named_by(*called):
+    """What calls of these functions in `rankwise doctor` have as their first argument."""
+    calls = (node for node in nodes("doctor") if isinstance(node, ast.Call) and node.args)
+    first = (node.args[0] for node in calls if ast.unparse(node.func) in called)
+    return {each.value for each in first if isinstance(each, ast.Constant)}
+
+
+def test_each_check_and_each_surprise_of_doctor_is_on_its_page():
+    checks, surprises = named_by("Check", "_tried"), named_by("Surprise")
+    assert len(checks) > 10 and len(surprises) > 10
+    assert column("doctor.md", "This machine") == checks
+    # Nodes that differ have their tags from a list.
+    of_nodes = {"nodes", "libraries", "interfaces"}
+    assert column("doctor.md", "What is called wrong or surprising") == surprises | of_nodes
 
 
 @pytest.mark.parametrize("name", ["find-your-problem.md", "read-a-report.md"])
