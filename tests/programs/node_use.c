@@ -102,7 +102,8 @@ int main(int argc, char **argv) {
         for (int i = 2; i + 1 < argc && rank == 0; i += 2)
             put(argv[i], argv[i + 1]);
         const int killed = strcmp(argv[1], "killed") == 0;
-        for (const double end = now() + 30; killed && !has_copy() && now() < end;)
+        for (const double end = clock_s(CLOCK_MONOTONIC) + 30;
+             killed && !has_copy() && clock_s(CLOCK_MONOTONIC) < end;)
             call_for(0.1);
         if (killed)
             raise(SIGKILL);
