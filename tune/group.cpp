@@ -197,10 +197,12 @@ void Group::learn(const Trial &trial, const Mapping &to, const Policy &policy, c
     std::erase_if(failed, [&](const Failed &each) { return each.until + policy.longest_pause < now; });
     if (trial.outcome() == Trial::Outcome::kept)
         return keep(trial, to, policy, node, now);
+    // A mapping that was measured before is no new attempt.
+    const bool is_known = trial.attempt().expected.has_value();
     if (trial.outcome() == Trial::Outcome::undone) {
         acting = false;
-        ++undone;
-        if (trial.attempt().expected)
+        undone += is_known ? 0 : 1;
+        if (is_known)
             std::erase_if(known, [&](const Known &each) {
                 return each.mapping == to && are_same(each.behaviour, behaviour);
             });
@@ -212,14 +214,18 @@ void Group::learn(const Trial &trial, const Mapping &to, const Policy &policy, c
     // What came between says nothing of the change.
     if (trial.outcome() != Trial::Outcome::nothing_learned)
         hold(target_of(trial.attempt().change, to), policy, now);
-    quiet_until = now + pause;
-    pause = std::min(2 * pause, policy.longest_pause);
+    Seconds &until = is_known ? known_quiet_until : quiet_until;
+    Seconds &next = is_known ? known_pause : pause;
+    next = std::max(next, policy.first_pause);
+    until = now + next;
+    next = std::min(2 * next, policy.longest_pause);
 }
 
 void Group::keep(const Trial &trial, const Mapping &to, const Policy &policy, const Node &node, Seconds now) {
-    pause = policy.first_pause;
-    undone = 0;
-    if (!trial.attempt().expected) {
+    known_pause = policy.first_pause;
+    if (!trial.attempt().expected) { // else nothing was measured that speaks for other changes
+        pause = policy.first_pause;
+        undone = 0;
         // It was measured that what it was before is slower.
         if (to != mapping)
             failed.push_back({behaviour, environment, target_of({}, mapping), now + policy.longest_pause,
@@ -277,6 +283,7 @@ Sample part_of(const Sample &sample, const std::string &group) {
                  [&](const RankSample &rank) { return rank.group == group; });
     part.pus = sample.pus;
     part.memory_bytes = sample.memory_bytes;
+    part.clocks_at = sample.clocks_at;
     part.movers = sample.movers;
     part.movers_hidden = sample.movers_hidden;
     return part;

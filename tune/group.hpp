@@ -76,14 +76,16 @@ struct Group {
     std::optional<Sample> base, middle; ///< its part of samples: at the begin of a window, and in it
     std::optional<Sample> watched;      ///< at the begin of a short one
 
-    bool acting = false;           ///< above the one threshold, and not yet below the other
-    std::set<std::int64_t> wanted; ///< `moved_by` what the window before spoke for
-    Seconds quiet_until = 0, pause = 0;
+    bool acting = false;                            ///< above the one threshold, and not yet below the other
+    std::set<std::int64_t> wanted;                  ///< `moved_by` what the window before spoke for
+    Seconds wanted_by_clocks = 0;                   ///< `clocks_at` when that was wanted first
+    Seconds quiet_until = 0, pause = 0;             ///< of new changes
+    Seconds known_quiet_until = 0, known_pause = 0; ///< of mappings that are known
     std::vector<Known> known;
     std::vector<Failed> failed;
     std::vector<Mapping> impossible; ///< that could not be carried out
     Seconds impossible_until = 0;
-    int undone = 0;             ///< attempts since the last that was kept
+    int undone = 0;             ///< attempts since the last that was measured and kept
     std::set<std::string> said; ///< that was logged since the last attempt
 
     struct Calls {

@@ -38,17 +38,13 @@ constexpr int left_status = 3;
 // Its plan is wrong or another tuner is there: the next start would say the same (packaging/systemd).
 constexpr int refused_status = 4;
 
-Descriptor take_signals(bool daemon) {
+Descriptor take_signals() {
     sigset_t wanted;
     sigemptyset(&wanted);
     for (const int number : {SIGTERM, SIGINT, SIGHUP}) {
         sigaddset(&wanted, number);
     }
     signal(SIGPIPE, SIG_IGN);
-    if (daemon) { // which has no terminal: whoever sends it wants files or logs anew
-        signal(SIGHUP, SIG_IGN);
-        sigdelset(&wanted, SIGHUP);
-    }
     sigprocmask(SIG_BLOCK, &wanted, nullptr);
     return Descriptor(signalfd(-1, &wanted, SFD_CLOEXEC | SFD_NONBLOCK));
 }
@@ -57,7 +53,7 @@ Descriptor take_signals(bool daemon) {
 class Run {
   public:
     explicit Run(const Plan &plan)
-        : plan_(plan), events_(plan.events), signals_(take_signals(plan.daemon)), system_(plan),
+        : plan_(plan), events_(plan.events), signals_(take_signals()), system_(plan),
           tuner_(plan_.node, plan_.policy, system_, [this](const Event &event) { log(event); }) {}
 
     /// @return the status to end with
@@ -114,6 +110,23 @@ class Run {
         return none_lives && (had_ranks_ || system_.now() > began_ + patience_s);
     }
 
+    void heed_signal() {
+        signalfd_siginfo signal{};
+        if (read(signals_.number(), &signal, sizeof signal) != sizeof signal) {
+            return;
+        }
+        // A daemon has no terminal that hung up: whoever sends it has renamed its file.
+        if (!plan_.daemon || signal.ssi_signo != SIGHUP) {
+            stopped_ = true;
+        } else if (const auto problem = events_.open_again(); !problem.empty()) {
+            Event event;
+            event.at = system_.now();
+            event.what = Event::failed;
+            event.why = problem;
+            log(event);
+        }
+    }
+
     void wait_until(Seconds due) {
         std::array<pollfd, 2> files{{{signals_.number(), POLLIN, 0}, {server_.poll_file(), POLLIN, 0}}};
         const Seconds wait = std::clamp(due - system_.now(), 0.0, longest_wait_s);
@@ -124,7 +137,7 @@ class Run {
             return;
         }
         if (files[0].revents != 0) {
-            stopped_ = true;
+            heed_signal();
         }
         if (files[1].revents != 0) {
             stopped_ = server_.handle() || stopped_;

@@ -34,6 +34,10 @@ double exchanges(const Change &change) {
     return std::max(1.0, 0.5 * static_cast<double>(change.moves.size()));
 }
 
+bool any_low_clock(const Observation &observation) {
+    return std::ranges::any_of(observation.pus, [](const auto &pu) { return pu.second.clock < 1; });
+}
+
 /// Processes and, below zero, interrupts.
 std::set<std::int64_t> moved_by(const Change &change) {
     std::set<std::int64_t> moved;
@@ -190,10 +194,8 @@ struct Tuner::State {
         if (event.change.empty())
             return;
         budget -= exchanges(event.change) / Trial::most_changes;
-        event.what = Event::applied;
-        log.add(event);
-        event.what = Event::undone;
-        event.why = "its ranks have what they had before they were moved";
+        event.what = Event::restored;
+        event.why = "its ranks have what they had before they were moved: " + event.why;
         log.add(std::move(event));
     }
 
@@ -376,7 +378,7 @@ struct Tuner::State {
     void recognise(const std::string &name, Group &group, const Sample &own, Seconds now) {
         const Behaviour behaviour =
             behaviour_between(*group.watched, own, name, group.capability, group.silent);
-        if (now < group.quiet_until || budget < 1 || !stood_back.empty() || !left_of.empty() ||
+        if (now < group.known_quiet_until || budget < 1 || !stood_back.empty() || !left_of.empty() ||
             !group.gives_back.empty() || behaviour.computation.empty())
             return;
         const Known *const known = group.recognised(behaviour);
@@ -394,7 +396,7 @@ struct Tuner::State {
             return;
         }
         if (stopped || !other_movers(full, name, change).empty()) {
-            group.quiet_until = now + policy.first_pause;
+            group.known_quiet_until = now + policy.first_pause;
             return;
         }
         group.behaviour = behaviour;
@@ -452,7 +454,12 @@ struct Tuner::State {
                 // One window may have had a guest in it that is gone; what is to be measured costs progress.
                 group.wanted = moved_by(proposal.change);
                 if (std::ranges::none_of(group.wanted,
-                                         [&](std::int64_t each) { return wanted_before.contains(each); }))
+                                         [&](std::int64_t each) { return wanted_before.contains(each); })) {
+                    group.wanted_by_clocks = own.clocks_at;
+                    return true;
+                }
+                // Nor may two windows be told by the clocks of one moment.
+                if (own.clocks_at == group.wanted_by_clocks && any_low_clock(observation))
                     return true;
                 const std::optional<Proposal> now_seen =
                     seen_anew(observation, scope_of(group, worth), proposal,

@@ -129,6 +129,7 @@ struct Sample {
     bool light = false;
     std::vector<RankSample> ranks;
     std::vector<PuSample> pus;
+    Seconds clocks_at = 0; ///< when their clocks were read
     std::vector<std::uint64_t>
         memory_bytes; ///< moved since some moment, by NUMA node; empty without counters
     std::vector<std::string>

@@ -157,7 +157,6 @@ def _one_round(
     if driver.first != "ready":
         raise RankwiseError(driver.first)
     driver.sample()
-    guard = driver.guard
     there, back = f"move {pids[0]} 0 1 {pids[1]} 1 0", f"move {pids[0]} 1 0 {pids[1]} 0 1"
     backs = (back, "undo", f"back {pids[0]} {pids[1]}")
     work = [line for _ in range(200) for line in (there, dice.choice(backs))]
@@ -175,7 +174,8 @@ def _one_round(
         ranks.end(dice.randrange(2))
         time.sleep(dice.uniform(0, 0.003))
     elif fault == "tuner and guard killed":
-        os.kill(guard, signal.SIGKILL)
+        driver.process.send_signal(signal.SIGSTOP)  # else it makes another guard before it is killed
+        os.kill(driver.guard, signal.SIGKILL)
     moved = ranks.wrong(changed)[1] > 0
     began = time.monotonic()
     driver.kill()

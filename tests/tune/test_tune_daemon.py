@@ -209,6 +209,25 @@ def test_the_daemon_serves_refuses_a_second_one_and_ends(config):
     assert log.splitlines()[0].startswith("<6>started")
 
 
+def test_the_daemon_opens_its_file_of_events_again(config):
+    # GIVEN a daemon whose file has been renamed
+    events, old = config.parent / "events.jsonl", config.parent / "events.jsonl.1"
+    config.write_text(config.read_text() + f"events = '{events}'\n")
+    daemon = started(config)
+    assert waiting.until(lambda: events.exists() and "started" in events.read_text())
+    events.rename(old)
+    before = old.read_text()
+    # WHEN whoever did that says so
+    daemon.send_signal(signal.SIGHUP)
+    # THEN it writes a new one
+    assert waiting.until(events.exists)
+    daemon.send_signal(signal.SIGTERM)
+    daemon.communicate(timeout=20)
+    assert daemon.returncode == 0
+    assert '"stopped"' in events.read_text()
+    assert old.read_text() == before
+
+
 def test_the_daemon_can_be_stopped_by_its_socket(config):
     daemon = started(config)
     # WHEN whoever rotates logs has sent SIGHUP, THEN it is there still

@@ -10,11 +10,22 @@
 #include "proc/clock.hpp"
 
 namespace rankwise::tune {
-EventFile::EventFile(const std::string &path)
-    : file_(path.empty() ? -1 : open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644)) {
-    if (!path.empty() && !file_) {
-        throw Error("cannot write `" + path + "`: " + std::strerror(errno));
+EventFile::EventFile(const std::string &path) : path_(path) {
+    if (const auto problem = open_again(); !problem.empty()) {
+        throw Error(problem);
     }
+}
+
+std::string EventFile::open_again() {
+    if (path_.empty()) {
+        return {};
+    }
+    Descriptor file(open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
+    if (!file) {
+        return "cannot write `" + path_ + "`: " + std::strerror(errno);
+    }
+    file_ = std::move(file);
+    return {};
 }
 
 std::string EventFile::add(const Event &event) {

@@ -19,7 +19,12 @@ class EventFile {
     /// @return the line without its end
     std::string add(const Event &event);
 
+    /// @brief Open the path again: whoever rotates files has renamed this one.
+    /// @return empty, or why the file before goes on being written
+    std::string open_again();
+
   private:
+    std::string path_;
     Descriptor file_;
 };
 

@@ -285,6 +285,7 @@ Sample Observer::sample(bool light) {
         return sample;
     }
     sample.pus = pus_.read(text_);
+    sample.clocks_at = pus_.clocks_at();
     limits_ = limit_reader_.read(text_, sample.pus);
     add_queues(sample.pus);
     sample.memory_bytes = memory_.read(text_);

@@ -189,6 +189,7 @@ const std::vector<PuSample> &PuReader::read(Text &text) {
     began = tick_moment().at;
     if (clocks_due_.due(began)) {
         read_clocks(text);
+        clocks_at_ = began;
         read_isolated(text);
         clocks_due_.done(began, tick_moment().at);
     }

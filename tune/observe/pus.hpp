@@ -41,6 +41,9 @@ class PuReader {
     /// @brief Interrupts and clocks are looked at more seldom where that takes long.
     const std::vector<PuSample> &read(Text &text);
 
+    /// @return when clocks were read last
+    Seconds clocks_at() const { return clocks_at_; }
+
   private:
     void read_capacities(Text &text);
     void read_clocks(Text &text);
@@ -55,8 +58,9 @@ class PuReader {
     InterruptCounts counts_;
     std::vector<KeptFile> clocks_;
     std::vector<double> highest_; ///< clock, in kHz; 0 where it cannot be read
-    Seldom interrupts_due_{0}, clocks_due_{5};
+    Seldom interrupts_due_{0}, clocks_due_{0.5};
     double clock_tick_s_;
+    Seconds clocks_at_ = 0;
 };
 
 } // namespace rankwise::tune

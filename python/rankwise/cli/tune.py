@@ -214,7 +214,7 @@ def _lines(job: TunedJob, ended: Ended, args: argparse.Namespace) -> list[str]:
     from shlex import quote
 
     from rankwise.cli.record_end import MOST_LINES, tell
-    from rankwise.cli.tune_show import best_of, decision_line, outcome
+    from rankwise.cli.tune_show import best_of, outcome, proposal_line
     from rankwise.tune.document import together
 
     lines = []
@@ -230,7 +230,7 @@ def _lines(job: TunedJob, ended: Ended, args: argparse.Namespace) -> list[str]:
         if unknown and not args.quiet:
             lines.append(unknown[0])
         elif best is not None and not args.quiet:
-            lines.append(decision_line(best))
+            lines.append(proposal_line(best))
     if job.recording is not None:
         said = tell(job.recording, ended, args.quiet)
         # What was written first, what to do next last.

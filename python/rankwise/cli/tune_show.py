@@ -52,6 +52,12 @@ def decision_line(decision: Decision) -> str:
     return f"{decision.became}: {change_text(decision)}{': ' if gains else ''}{gains}"
 
 
+def proposal_line(decision: Decision) -> str:
+    """A decision in one line, and why where nothing came of it yet."""
+    why = f", because {decision.seen}" if decision.became == "proposed" and decision.seen else ""
+    return decision_line(decision) + why
+
+
 def tuner_text(tuner: Tuner, with_host: bool = False) -> str:
     """All decisions of a tuner."""
     of_host = f"{tuner.host}: " if with_host and tuner.host is not None else ""

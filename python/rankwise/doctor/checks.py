@@ -131,6 +131,7 @@ def _tune() -> Iterator[Check]:
     from rankwise.doctor import tuning
 
     yield _tried("tuner", "tune", tuning.tuner)
+    yield _tried("node", "tune: what it sees of the node", tuning.seen)
     yield _tried("masks", "tune: ranks on other cores", tuning.masks)
     yield _tried("movers", "tune: two that move ranks would fight", tuning.movers)
 

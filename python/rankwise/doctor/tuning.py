@@ -13,7 +13,6 @@ from rankwise.tune.installed import TUNER, installed
 from rankwise.tune.preload import PRELOADED
 
 _LIMIT_S = 10
-_MEMORY_COUNTERS = Path("/sys/fs/resctrl/mon_data")
 # Movers beside which ranks are tuned, and what that means.
 _BESIDE = {
     "irqbalance": "irqbalance moves interrupts",
@@ -21,6 +20,18 @@ _BESIDE = {
     "`sysctl kernel.numa_balancing=0`",
 }
 _FOR_INTERRUPTS = "may be moved with `--irq`"
+# What the tuner reads of a node where it is there: a file of each kind.
+_CPU = "sys/devices/system/cpu/cpu[0-9]*/"
+_READ = {
+    "clocks": _CPU + "cpufreq/scaling_cur_freq",
+    "heat": _CPU + "thermal_throttle/core_throttle_count",
+    "power limits": "sys/class/powercap/intel-rapl:[0-9]*/constraint_0_power_limit_uw",
+    "time that threads wait for a core": "proc/self/schedstat",
+    "where memory pages are": "proc/self/numa_maps",
+    "interrupts": "proc/interrupts",
+    "which cores serve network queues": "proc/irq/[0-9]*/smp_affinity_list",
+    "memory traffic": "sys/fs/resctrl/mon_data/*/mbm_total_bytes",
+}
 
 
 def tuner() -> str:
@@ -33,8 +44,28 @@ def tuner() -> str:
             f"nothing can be written to `{IN_MEMORY}`, where ranks say how they get on",
             "mount a tmpfs there; in a container it is `--shm-size`",
         )
-    counted = "counted" if _MEMORY_COUNTERS.is_dir() else "not counted"
-    return f"`{found}`; memory traffic is {counted} here (resctrl)"
+    return f"`{found}`"
+
+
+def seen(root: Path = Path("/")) -> str:
+    """What of this node the tuner can see, and what it cannot."""
+    found = {what: _is_readable(root, pattern) for what, pattern in _READ.items()}
+    able, unable = ([what for what, is_there in found.items() if is_there is want] for want in (True, False))
+    return "; ".join(
+        f"{text}: {', '.join(names)}" for text, names in (("seen", able), ("not seen", unable)) if names
+    )
+
+
+def _is_readable(root: Path, pattern: str) -> bool:
+    """Whether the first of such files can be read, which permission alone does not say."""
+    for path in root.glob(pattern):
+        try:
+            with path.open("rb") as file:
+                file.read(1)
+        except OSError:
+            return False
+        return True
+    return False
 
 
 def masks() -> str:

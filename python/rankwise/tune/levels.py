@@ -13,7 +13,7 @@ from rankwise.machine.topology import NodeTopology
 if TYPE_CHECKING:
     from rankwise.machine.machine import LinkClass, Machine
 
-# What two ranks have in common at most, from the widest (tune/decide/levels.hpp), and the channel of their messages.
+# What two ranks have in common, the widest first (`Level`, tune/decide/problem.hpp), and their messages' channel.
 CHANNELS = {
     "network": "network",
     "node": "node",

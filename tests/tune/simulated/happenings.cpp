@@ -57,6 +57,8 @@ void SimulatedSystem::happen(const std::string &line) {
         core(std::stoi(name)).capacity = number();
     else if (what == "clock")
         core(std::stoi(name)).clock = number();
+    else if (what == "clocks") // are read so often
+        clocks_every_ = std::stod(name);
     else if (what == "steered") // packets are handed on to it (RPS)
         core(std::stoi(name)).steered_to = true;
     else if (what == "isolated")

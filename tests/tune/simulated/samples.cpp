@@ -84,6 +84,13 @@ Sample SimulatedSystem::sample(bool light) {
                 found.ranks.push_back(sample_of(each, each.ranks[r], static_cast<std::int32_t>(r), light));
     if (light)
         return found;
+    if (clocks_at_ < 0 || now_ >= clocks_at_ + clocks_every_) {
+        clocks_at_ = now_;
+        // schedutil: what is hardly used is slow because of that.
+        for (const Core &core : cores_)
+            seen_clocks_[core.pu->os] = core.clock * std::clamp(1.25 * core.used, 0.3, 1.0);
+    }
+    found.clocks_at = clocks_at_;
     for (const Core &core : cores_) {
         const std::int32_t os = core.pu->os;
         PuSample pu{.os = os,
@@ -93,8 +100,7 @@ Sample SimulatedSystem::sample(bool light) {
                     .stolen = core.stole};
         pu.isolated = core.isolated;
         pu.capacity = core.capacity;
-        // schedutil: what is hardly used is slow because of that.
-        pu.clock = core.clock * std::clamp(1.25 * core.used, 0.3, 1.0);
+        pu.clock = seen_clocks_.at(os);
         double most = 0;
         for (const auto &[number, line] : lines_)
             if (line.unit == os && line.takes > most) {

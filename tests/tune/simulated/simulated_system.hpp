@@ -97,8 +97,10 @@ class SimulatedSystem final : public System {
     std::map<std::int32_t, Line> lines_; ///< by number
     std::vector<double> memory_bytes_;   ///< of each NUMA node's caches
     bool counts_traffic_ = false;
-    bool stuck_ = false;     ///< no mask can be given back
-    std::string no_journal_; ///< `Sample::no_journal`
+    Seconds clocks_every_ = 0, clocks_at_ = -1;  ///< clocks are read
+    std::map<std::int32_t, double> seen_clocks_; ///< then
+    bool stuck_ = false;                         ///< no mask can be given back
+    std::string no_journal_;                     ///< `Sample::no_journal`
     std::vector<Job> jobs_;
     std::set<std::string> movers_, seen_movers_; ///< `seen_movers_`: when it was looked for them last
     Seconds movers_due_ = 0;

@@ -20,7 +20,7 @@ def test_a_rank_whose_threads_come_later_gets_its_units_back(simulator):
     assert bound
     assert {len(to.split(",")) for event in bound for _, to in event["moves"]} == {2}
     # THEN both have all units again within two looks of a tuner that has nothing to do
-    (back,) = [event for event in outcome.of("undone") if "had before they were moved" in event["why"]]
+    (back,) = [event for event in outcome.of("restored") if "had before they were moved" in event["why"]]
     assert back["at_s"] < 20 + 8
     assert {to for _, to in back["moves"]} == {ALL}
     assert back["ranks"] == [0, 1]
@@ -327,7 +327,7 @@ def test_what_nobody_could_give_back_after_a_kill_is_given_back(simulator):
     # THEN ranks and interrupt go back, and stay there until it is back
     meanwhile = [event for event in outcome.events if 40 < event["at_s"] < 80]
     what = [event["what"] for event in meanwhile]
-    assert what == ["failed", "restored", "stood_back", "applied", "undone"]
+    assert what == ["failed", "restored", "stood_back", "restored"]
     assert meanwhile[0]["at_s"] < 40 + 4 + 1
     assert meanwhile[1]["why"] == "interrupt 40 is given back: the journal is gone"
     assert sorted(meanwhile[3]["moves"]) == [["0", "3"], ["3", "0"]]

@@ -56,6 +56,26 @@ def test_a_mapping_that_was_kept_is_not_taken_again_where_it_is_slower_now(simul
     assert "kept" not in after
 
 
+def test_a_known_phase_that_returns_makes_no_pause_shorter(simulator):
+    # GIVEN a program of two phases, whose mappings get known, and a core that looks better than it is
+    phases = [
+        f"at {5 + 12 * i} compute a {' '.join('0.008' if rank == i % 2 else '0.01' for rank in range(5))}"
+        for i in range(84)
+    ]
+    job = "job a pus 0,1,2,3,4 compute 0.01,0.01,0.01,0.01,0.01\nat 0 irq 0 0.55\nat 0 others 4 0.9\nat 1 start a"
+    node = "node packages 1 cores 5\npolicy act 1"
+    outcome = simulate(simulator, "\n".join([node, job, "at 3 leaves a 4", *phases, "until 1000\n"]))
+    # WHEN the mappings are used again and again, and the core is tried
+    measured = [event["at_s"] for event in outcome.of("kept") if event["why"].startswith("its gain")]
+    assert len([event for event in outcome.of("kept") if event["at_s"] > measured[-1]]) > 50
+    undone = [event["at_s"] for event in outcome.of("undone") if event["at_s"] > measured[-1]]
+    # THEN each time after a longer pause than before
+    pauses = [later - earlier for earlier, later in zip(undone, undone[1:], strict=False)]
+    assert len(pauses) > 5
+    assert all(later > earlier - 1 for earlier, later in zip(pauses, pauses[1:], strict=False))
+    assert pauses[-1] > 200
+
+
 @pytest.mark.parametrize("ranks", [32, 64])
 def test_a_phase_in_which_two_ranks_of_many_differ_has_its_own_mapping(simulator, ranks):
     # GIVEN two ranks of many that wait in turn, and interrupts on the core of one of them

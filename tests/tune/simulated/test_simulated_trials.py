@@ -48,6 +48,15 @@ def test_it_is_said_once_that_iterations_are_too_long(simulator, iteration):
     assert outcome.of("proposed", "applied") == []
 
 
+def test_one_reading_of_clocks_asks_for_no_change(simulator):
+    # GIVEN clocks that are read each 5 s, and one that is low when they are, for less than a second
+    low = "at 20.9 clock 0 0.5\nat 21.4 clock 0 1\n"
+    job = "job a pus 0,1,2,3 compute 0.01,0.01,0.01,0.004\nat 0 clocks 5\nat 1 start a\n"
+    assert simulate(simulator, QUAD + job + low + "until 60\n").of("proposed") == []
+    # THEN such as stays low does
+    assert simulate(simulator, QUAD + job + low.splitlines()[0] + "\nuntil 60\n").of("kept")
+
+
 def test_ranks_without_a_page_are_refused_once(simulator):
     # GIVEN a job whose progress nothing tells, as time outside MPI is none
     outcome = simulate(simulator, SWAPPED.format("page 0 sampled 1", "", 300))
