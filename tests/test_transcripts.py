@@ -40,7 +40,7 @@ from pages import blocks
 from raw_writer import MANIFEST, Rank, write_recording
 
 from rankwise.cli import main
-from rankwise.cli.tune_show import best_of, decision_line, outcome, status_text
+from rankwise.cli.tune_show import best_of, outcome, proposal_line, status_text
 from rankwise.errors import RankwiseError
 from rankwise.lab.permission import needs_user_namespace
 from rankwise.tune.document import Tuning
@@ -223,7 +223,7 @@ def test_the_page_on_tuning_shows_what_is_said_of_the_runs_that_are_kept():
         (tuner,) = read_output(TRANSCRIPTS / "inputs" / name)
         best = best_of(tuner)
         assert best is not None
-        printed.append([f"rankwise: {line}" for line in (outcome(tuner), decision_line(best))])
+        printed.append([f"rankwise: {line}" for line in (outcome(tuner), proposal_line(best))])
     text = (TRANSCRIPTS / "inputs" / "app.tune" / "status.json").read_bytes()
     status = status_text(msgspec.json.decode(text, type=Tuning).tuners).splitlines()
     # THEN that is what the page shows

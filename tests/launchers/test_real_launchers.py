@@ -78,12 +78,12 @@ def test_every_rank_of_every_segment_has_the_variables(mpi, run_line):
 
 
 def test_the_ranks_are_preloaded_and_the_launcher_is_not(mpi, witness, tmp_path, run_line):
-    # GIVEN a program of its own name
-    program = shutil.copy(shutil.which("true"), tmp_path / "witnessed")
+    # GIVEN a program of its own name, which does not end before its launcher has set up all ranks
+    program = shutil.copy(shutil.which("sleep"), tmp_path / "witnessed")
     seen = tmp_path / "seen"
     seen.mkdir()
     # WHEN it is launched with a library for the ranks
-    run_line(mpi.launch(2, program), {"LD_PRELOAD": str(witness / "ours.so")}, WITNESS=str(seen))
+    run_line(mpi.launch(2, program, "0.5"), {"LD_PRELOAD": str(witness / "ours.so")}, WITNESS=str(seen))
     # THEN the library was loaded into the program, and into no part of the launcher
     assert os.listdir(seen) == ["witnessed"]
 

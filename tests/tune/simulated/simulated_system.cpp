@@ -137,8 +137,8 @@ std::string SimulatedSystem::move_line(const Change::Interrupt &interrupt) {
     return {};
 }
 
-/// As the actor does: a rank that was never moved is to have what was seen last, and one that was moved what the
-/// kernel left it of what it was given. What a decision knew is for the tuner to compare.
+/// As the actor does: a rank that was never moved is to have what was seen last, and one that was moved what
+/// the kernel left it of what it was given. What a decision knew is for the tuner to compare.
 bool SimulatedSystem::is_changed(const Job &job, const Rank &rank, const RankMove &move) {
     if (job.pinned != Job::nothing) // threads have parts of this
         return rank.mask != move.from;
