@@ -13,6 +13,7 @@
 #include "group.hpp"
 #include "judge/trial.hpp"
 #include "moved_interrupts.hpp"
+#include "window.hpp"
 
 namespace rankwise::tune {
 
@@ -23,10 +24,7 @@ constexpr double slowest = 4;
 constexpr int quiet_samples = 10;
 // Behaviours that are known are looked for so often.
 constexpr Seconds watch = 0.2;
-// Of whole iterations, so that it matters little where in one a window begins and ends; after a while of
-// fewer, the least of which there are two in each half.
-constexpr std::uint64_t iterations_to_decide = 8, fewest_to_decide = 4, iterations_to_recognise = 4;
-constexpr Seconds longest_window = 20;
+constexpr std::uint64_t iterations_to_recognise = 4;
 // A job is left alone once somebody has changed masks so often after its ranks were moved.
 constexpr int most_overruled = 3;
 /// Exchanges of two ranks, or what counts as one.
@@ -279,7 +277,7 @@ struct Tuner::State {
                         group.gives_back = std::move(crowded);
             if (!group.gives_back.empty() && left_of.empty())
                 give_back(name, group, own);
-            if (group.base && is_window(group, own, name, 1)) {
+            if (group.base && is_window(group, own, name, policy, 1)) {
                 std::vector<Observation> seen = observe(*group.base, own);
                 if (!seen.empty()) {
                     group.hold_apart(seen.front());
@@ -298,7 +296,7 @@ struct Tuner::State {
                 group.base.reset();
                 group.middle.reset();
             } else if (group.base)
-                note_middle(group, own, name);
+                note_middle(group, own, name, policy);
             if (!group.base)
                 group.base = std::move(own);
         }
@@ -307,36 +305,6 @@ struct Tuner::State {
         next_full = now + policy.period * slowed;
         next_light = now + (watches() ? watch : policy.period / 2);
         return trial ? now : due();
-    }
-
-    /// Whether what lies between is long enough to decide on.
-    /// @param[in] part of that: 2 for a half
-    bool is_window(const Group &group, const Sample &own, const std::string &name, std::uint64_t part) const {
-        const Seconds since = (own.at - group.base->at) * static_cast<double>(part);
-        const std::optional<std::uint64_t> ended = iterations_between(*group.base, own, name, group.silent);
-        if (!ended)
-            return since >= 0.4 * policy.period;
-        const std::uint64_t iterations = *ended * part;
-        // Of those that are too long nothing follows but that.
-        return iterations >= iterations_to_decide ||
-               (since >= longest_window &&
-                (iterations >= fewest_to_decide || !too_long(group, *group.base, own, name).empty()));
-    }
-
-    /// Why a trial could not measure what was seen between two samples; empty if it could.
-    std::string too_long(const Group &group, const Sample &before, const Sample &after,
-                         const std::string &name) const {
-        const Seconds longest = Trial::longest_measured(policy);
-        const std::optional<std::uint64_t> ended = iterations_between(before, after, name, group.silent);
-        if (!ended || after.at - before.at <= longest * static_cast<double>(*ended + 1))
-            return {};
-        return "its iterations take longer than " + std::to_string(static_cast<int>(longest)) +
-               " s: a change could not be measured in time";
-    }
-
-    void note_middle(Group &group, const Sample &own, const std::string &name) const {
-        if (group.base && !group.middle && is_window(group, own, name, 2))
-            group.middle = own;
     }
 
     bool watches() const {
@@ -359,7 +327,7 @@ struct Tuner::State {
         for (auto &[name, group] : groups) {
             Sample own = part_of(sample, name);
             group.listen(own);
-            note_middle(group, own, name);
+            note_middle(group, own, name, policy);
             if (group.known.empty() || !group.last)
                 continue;
             if (group.watched) {
@@ -434,14 +402,13 @@ struct Tuner::State {
         const std::set<std::int64_t> wanted_before = std::exchange(group.wanted, {});
         if (proposals.empty())
             return false;
-        if (const std::string why = too_long(group, *base, own, name); !why.empty()) {
+        if (const std::string why = too_long(group, *base, own, name, policy); !why.empty()) {
             log.add_once(group, name, Event::refused, why);
             return true;
         }
         // A window with two phases of the program in it says nothing of either.
         if (measure_of(own, name, group.silent) &&
-            (!middle || !are_same(behaviour_between(*base, *middle, name, group.capability, group.silent),
-                                  behaviour_between(*middle, own, name, group.capability, group.silent))))
+            (!middle || has_two_phases(group, *base, *middle, own, name)))
             return true;
         if (!may_act || now < group.quiet_until)
             return true;
