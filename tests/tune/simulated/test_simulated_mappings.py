@@ -43,6 +43,24 @@ def test_partners_of_large_messages_get_cores_of_equal_capability(simulator):
     assert simulate(simulator, scenario.replace("1e6 out_of_phase 0.8", "1000")).of("applied") == []
 
 
+def test_partners_of_large_messages_get_one_cache(simulator):
+    # GIVEN caches of two cores each, and two pairs that exchange much, with a rank of each pair on each cache
+    scenario = (
+        "node packages 1 cores 4 l3_of 2\npolicy act 1\n"
+        "job a pus 0,1,2,3 compute 0.005,0.005,0.005,0.005 pattern halves bytes 2e7\nat 1 start a\nuntil 60\n"
+    )
+    # WHEN it is tuned
+    outcome = simulate(simulator, scenario)
+    # THEN each pair has one cache, by one exchange, which is what was said, and the job gets on faster
+    caches = [int(mask) // 2 for mask in outcome.jobs["a"]["masks"]]
+    assert caches[0] == caches[2] != caches[1] == caches[3]
+    assert len(outcome.of("kept")) == 1
+    assert "nearer to the ranks that it exchanges messages with" in outcome.of("proposed")[0]["why"]
+    assert outcome.iterations > 1.1 * static(simulator, scenario).iterations
+    # THEN where all cores have one cache nothing is changed
+    assert simulate(simulator, scenario.replace("l3_of 2", "l3_of 4")).of("applied") == []
+
+
 def test_busy_ranks_get_cores_of_their_own(simulator):
     # GIVEN four cores of two threads; the two ranks that compute share one
     scenario = (
