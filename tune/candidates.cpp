@@ -50,9 +50,8 @@ Candidates find_candidates(const Observation &observation, const Scope &scope,
     return found;
 }
 
-std::optional<Proposal>
-seen_anew(Observation observation, const Scope &scope, Proposal proposal,
-          const std::function<std::vector<std::uint64_t>(const TaskId &)> &pages_by_numa) {
+std::optional<Proposal> seen_anew(Observation observation, const Scope &scope, Proposal proposal,
+                                  const std::function<NumaPages(const TaskId &)> &pages_by_numa) {
     const auto &[node, allowed, worth, goes_on, impossible] = scope;
     std::set<TaskId> seen;
     for (;;) {

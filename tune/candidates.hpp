@@ -41,8 +41,7 @@ Candidates find_candidates(const Observation &observation, const Scope &scope,
 /// @brief A proposal that moves pages, by where they are now: samples have what was seen before.
 /// @param[in] pages_by_numa System::pages_by_numa
 /// @return none if it is not worth it then
-std::optional<Proposal>
-seen_anew(Observation observation, const Scope &scope, Proposal proposal,
-          const std::function<std::vector<std::uint64_t>(const TaskId &)> &pages_by_numa);
+std::optional<Proposal> seen_anew(Observation observation, const Scope &scope, Proposal proposal,
+                                  const std::function<NumaPages(const TaskId &)> &pages_by_numa);
 
 } // namespace rankwise::tune

@@ -25,9 +25,7 @@ class LinuxSystem : public System {
     Seconds now() const override;
     Sample sample(bool light) override;
     Sample sample_with_movers() override;
-    std::vector<std::uint64_t> pages_by_numa(const TaskId &process) override {
-        return observer_.pages_by_numa(process);
-    }
+    NumaPages pages_by_numa(const TaskId &process) override { return observer_.pages_by_numa(process); }
     std::string apply(const Change &change) override;
     bool is_stuck() const override { return actor_.is_stuck(); }
     std::optional<Seconds> go_on() override;

@@ -24,7 +24,7 @@ class System {
     virtual Sample sample_with_movers() = 0;
 
     /// @return where the pages of a rank are, as seen just now: samples have what was seen before
-    virtual std::vector<std::uint64_t> pages_by_numa(const TaskId &process) = 0;
+    virtual NumaPages pages_by_numa(const TaskId &process) = 0;
 
     /// @brief Carry a change out, whole or not at all: if a thread cannot be moved, those before it are moved
     /// back. Every original mask is in the journal before the first thread is touched.

@@ -75,6 +75,16 @@ struct Progress {
     std::vector<Peer> peers;
 };
 
+/// @brief A process' own pages, of 4 KiB each.
+struct NumaPages {
+    std::vector<std::uint64_t> on;       ///< by NUMA node; empty: not looked at
+    std::uint64_t bound = 0;             ///< of these, all that their memory policy binds to some nodes, ...
+    std::vector<std::uint64_t> bound_to; ///< ... and by NUMA node those that it lets be there
+
+    /// @return whether their memory policy lets most of them be on a NUMA node
+    bool may_be_on(std::int32_t numa) const;
+};
+
 /// @brief A rank as it is at one moment.
 struct RankSample {
     TaskId process;
@@ -84,8 +94,8 @@ struct RankSample {
     std::optional<Progress> progress;  ///< none without a page
     /// Seconds inside MPI as samples of its instruction pointer say, where there is no page.
     std::optional<Seconds> sampled_mpi;
-    std::vector<std::uint64_t> pages_by_numa; ///< empty: not looked at
-    bool has_dlb = false;                     ///< DLB (BSC) is part of it, and binds its threads
+    NumaPages pages;
+    bool has_dlb = false; ///< DLB (BSC) is part of it, and binds its threads
 };
 
 /// @brief Times of a processing unit since boot.

@@ -90,7 +90,7 @@ void show_rank(std::ostream &line, const RankSample &rank) {
         line << "null";
     }
     line << ", \"pages_by_numa\": "
-         << list(rank.pages_by_numa, [](auto &out, auto value) { show_number(out, value); })
+         << list(rank.pages.on, [](auto &out, auto value) { show_number(out, value); })
          << ", \"has_dlb\": " << (rank.has_dlb ? "true" : "false") << '}';
 }
 
@@ -300,8 +300,10 @@ void read_file(const std::string &kind, const std::string &path) {
                           })
                   << std::endl;
     } else if (kind == "numa_maps") {
-        std::cout << list(parse_numa_maps(text), [](auto &out, auto value) { show_number(out, value); })
-                  << std::endl;
+        const auto pages = parse_numa_maps(text);
+        const auto show = [](auto &out, auto value) { show_number(out, value); };
+        std::cout << '[' << list(pages.on, show) << ", " << pages.bound << ", " << list(pages.bound_to, show)
+                  << ']' << std::endl;
     } else if (kind == "interrupts") {
         parse_interrupts(text, index, pus);
         std::cout << list(pus, show_pu) << std::endl;

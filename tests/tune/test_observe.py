@@ -558,7 +558,22 @@ def test_own_pages_are_counted_by_node_in_pages_of_4_kib(driver_program, tmp_pat
         [driver_program, "--read", "numa_maps", maps], capture_output=True, text=True, check=True
     )
     # THEN those of files, which other processes may have as well, are left out
-    assert json.loads(done.stdout) == [0, 5 * 512]
+    assert json.loads(done.stdout) == [[0, 5 * 512], 0, []]
+
+
+def test_pages_that_a_memory_policy_binds_are_told_from_those_that_may_be_anywhere(driver_program, tmp_path):
+    maps = tmp_path / "numa_maps"
+    maps.write_text(
+        "5500 default anon=7 N1=7 kernelpagesize_kB=4\n"
+        "7f00 bind:1-2 anon=5 N1=5 kernelpagesize_kB=2048\n"
+        "7f80 prefer (many):0 anon=3 N0=1 N1=2 kernelpagesize_kB=4\n"
+        "7fa0 local anon=2 N0=2 kernelpagesize_kB=4\n"
+    )
+    done = subprocess.run(
+        [driver_program, "--read", "numa_maps", maps], capture_output=True, text=True, check=True
+    )
+    # THEN it is counted by NUMA node which of them may be there
+    assert json.loads(done.stdout) == [[3, 9 + 5 * 512], 5 * 512 + 3, [3, 5 * 512, 5 * 512]]
 
 
 @pytest.mark.parametrize("kind", ["page", "proc"])

@@ -11,7 +11,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "proc/pu_list.hpp"
+#include "proc/memory_policy.hpp"
 #include "proc/tasks.hpp"
 #include "proc/text.hpp"
 
@@ -43,21 +43,6 @@ bool read_hexadecimal(std::string_view &text, std::uint64_t &value) {
 // Of ranges with fewer pages than one in so many that they have room for.
 constexpr std::uint64_t sparse = 1024;
 
-/// @brief Whether memory of a policy, as numa_maps has it (`bind:0-1`, `prefer=static:0`, `prefer (many):0`),
-/// may be on a node: what is spread on purpose stays so.
-bool may_be_on(std::string_view policy, std::string_view rest, std::int32_t node) {
-    if (policy == "default" || policy == "local") {
-        return true;
-    }
-    if (!policy.starts_with("bind") && !policy.starts_with("prefer")) {
-        return false;
-    }
-    const auto list = policy.find(':') == std::string_view::npos ? next_word(rest) : policy;
-    const auto nodes = parse_pu_list(list.substr(std::min(list.rfind(':') + 1, list.size())));
-    return nodes && node >= 0 && static_cast<std::size_t>(node) < most_pus &&
-           nodes->test(static_cast<std::size_t>(node));
-}
-
 struct OnNodes {
     std::uint64_t elsewhere = 0; ///< pages, of mappings that have the process' own only
     std::uint64_t page_bytes = 4096;
@@ -66,7 +51,7 @@ struct OnNodes {
 OnNodes nodes_in(std::string_view line, std::int32_t to_numa) {
     OnNodes nodes;
     const auto policy = next_word(line);
-    if (!may_be_on(policy, line, to_numa)) {
+    if (to_numa < 0 || !nodes_of_policy(policy, line).test(static_cast<std::size_t>(to_numa))) {
         return nodes;
     }
     std::uint64_t own = 0, all = 0;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <set>
 #include <utility>
 
@@ -84,7 +85,7 @@ RankLoad load_of(const RankSample &before, const RankSample &after, Seconds leng
         load.outside_mpi = std::max(load.outside_mpi - load.waits, 0.0);
         load.mpi_known = true;
     }
-    load.set_pages(after.pages_by_numa);
+    load.set_pages(after.pages);
     return load;
 }
 
@@ -103,10 +104,16 @@ void set_clocks(std::map<std::int32_t, PuLoad> &pus, const std::map<std::int32_t
 
 } // namespace
 
-void RankLoad::set_pages(std::vector<std::uint64_t> by_numa) {
-    const auto most = std::max_element(by_numa.begin(), by_numa.end());
-    home = most != by_numa.end() && *most > 0 ? static_cast<std::int32_t>(most - by_numa.begin()) : -1;
-    pages = std::move(by_numa);
+bool NumaPages::may_be_on(std::int32_t numa) const {
+    const auto at = static_cast<std::size_t>(numa);
+    const std::uint64_t kept_off = bound - (at < bound_to.size() ? bound_to[at] : 0);
+    return 2 * kept_off <= std::accumulate(on.begin(), on.end(), std::uint64_t{0});
+}
+
+void RankLoad::set_pages(NumaPages own) {
+    const auto most = std::ranges::max_element(own.on);
+    home = most != own.on.end() && *most > 0 ? static_cast<std::int32_t>(most - own.on.begin()) : -1;
+    pages = std::move(own);
 }
 
 int RankLoad::threads() const {

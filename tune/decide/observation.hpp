@@ -15,25 +15,25 @@ inline constexpr double busy_share = 0.1;
 /// @brief What a rank did between two samples. Shares are of the time between them.
 struct RankLoad {
     TaskId process;
-    std::int32_t rank = -1;           ///< world rank; -1 without a page
-    PuSet mask;                       ///< as `units_of` says
-    std::int32_t pu = -1;             ///< it ran on last
-    double outside_mpi = 1;           ///< of its main thread; without a page as far as it ran
-    double computes = 1;              ///< of this, what it has use for a processor: the rest it sleeps
-    double waits = 0;                 ///< in MPI calls that wait for others
-    double queued = 0;                ///< ready, without a processor
-    double runs = 0;                  ///< of all threads: processors it used
-    double ready = 0;                 ///< threads that ran or waited for a processor, on average
-    int busy_threads = 0;             ///< that used more than a tenth of one
-    bool pinned = false;              ///< some of its threads are bound to a part of these
-    bool rebound = false;             ///< one of them has another mask than at the begin
-    bool stays = false;               ///< it is busy, but nothing tells how it gets on: it is not to be moved
-    bool mpi_known = false;           ///< `outside_mpi` and `waits` are told by its page or samples
-    std::int32_t home = -1;           ///< NUMA node with most of its pages; -1 if not looked at
-    std::vector<std::uint64_t> pages; ///< of 4 KiB, by NUMA node
+    std::int32_t rank = -1; ///< world rank; -1 without a page
+    PuSet mask;             ///< as `units_of` says
+    std::int32_t pu = -1;   ///< it ran on last
+    double outside_mpi = 1; ///< of its main thread; without a page as far as it ran
+    double computes = 1;    ///< of this, what it has use for a processor: the rest it sleeps
+    double waits = 0;       ///< in MPI calls that wait for others
+    double queued = 0;      ///< ready, without a processor
+    double runs = 0;        ///< of all threads: processors it used
+    double ready = 0;       ///< threads that ran or waited for a processor, on average
+    int busy_threads = 0;   ///< that used more than a tenth of one
+    bool pinned = false;    ///< some of its threads are bound to a part of these
+    bool rebound = false;   ///< one of them has another mask than at the begin
+    bool stays = false;     ///< it is busy, but nothing tells how it gets on: it is not to be moved
+    bool mpi_known = false; ///< `outside_mpi` and `waits` are told by its page or samples
+    std::int32_t home = -1; ///< NUMA node with most of its pages; -1 if not looked at
+    NumaPages pages;
     std::vector<Progress::Peer> sent; ///< between the samples
 
-    void set_pages(std::vector<std::uint64_t> by_numa);
+    void set_pages(NumaPages own);
     /// Threads that have use for a unit of their own.
     int threads() const;
 };

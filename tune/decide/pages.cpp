@@ -19,9 +19,9 @@ constexpr double times_moved = 3;
 constexpr Seconds longest_move = 120;
 
 std::uint64_t pages_elsewhere(const RankLoad &rank, std::int32_t numa) {
-    const std::uint64_t all = std::accumulate(rank.pages.begin(), rank.pages.end(), std::uint64_t{0});
+    const std::uint64_t all = std::accumulate(rank.pages.on.begin(), rank.pages.on.end(), std::uint64_t{0});
     const auto at = static_cast<std::size_t>(numa);
-    return all - (at < rank.pages.size() ? rank.pages[at] : 0);
+    return all - (at < rank.pages.on.size() ? rank.pages.on[at] : 0);
 }
 
 Seconds time_of(const std::vector<Change::Pages> &moved, const Observation &observation) {
@@ -48,9 +48,9 @@ std::optional<Proposal> decide_pages(const Observation &observation, const Node 
     while (after.rank != placement::no_rank) {
         const auto rank = static_cast<std::size_t>(after.rank);
         const std::int32_t here = loads.memory[static_cast<std::size_t>(problem.current[rank])];
-        if (here < 0 || loads.home[rank] < 0 || loads.home[rank] == here)
-            break;
         const RankLoad &load = observation.ranks[rank];
+        if (here < 0 || loads.home[rank] < 0 || loads.home[rank] == here || !load.pages.may_be_on(here))
+            break;
         proposal.change.pages.push_back({load.process, loads.home[rank], here});
         proposal.ranks.push_back(load.rank);
         loads.home[rank] = here;
@@ -78,7 +78,8 @@ std::optional<Proposal> decide_spread(const Observation &observation, const Node
     if (!problem.refused.empty() || !problem.bound || problem.memories.empty())
         return std::nullopt;
     const Memories &memories = problem.memories;
-    problem.pages_follow = true;
+    for (const RankLoad &rank : observation.ranks)
+        problem.taken_along.push_back(rank.pages);
     for (std::size_t rank = 0; rank < observation.ranks.size(); ++rank)
         problem.loads.demand.push_back(memories.at_work[rank] * memories.waits[rank] *
                                        memories.of_node.per_core / memories.of_node.capacity);

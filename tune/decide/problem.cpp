@@ -334,8 +334,10 @@ std::int32_t home_of(const Problem &problem, std::size_t rank, Slot slot) {
     const placement::Loads &loads = problem.loads;
     if (loads.home.empty() || loads.memory.empty() || loads.home[rank] < 0)
         return -1;
-    const bool taken_along = problem.pages_follow && slot != problem.current[rank];
-    return taken_along ? loads.memory[static_cast<std::size_t>(slot)] : loads.home[rank];
+    const std::int32_t there = loads.memory[static_cast<std::size_t>(slot)];
+    const bool follow = !problem.taken_along.empty() && slot != problem.current[rank] &&
+                        problem.taken_along[rank].may_be_on(there);
+    return follow ? there : loads.home[rank];
 }
 
 std::vector<double> capabilities(const Observation &observation, const Node &node,

@@ -26,9 +26,10 @@ struct Problem {
     placement::Hierarchy hierarchy;
     placement::CommMatrix matrix;
     placement::Loads loads;
-    Memories memories;         ///< what ranks ask of those of the node
-    bool pages_follow = false; ///< a rank that moves takes its pages along
-    std::string refused;       ///< why there is none
+    Memories memories;                  ///< what ranks ask of those of the node
+    std::vector<NumaPages> taken_along; ///< of each rank, its pages, which follow where they may; empty: they
+                                        ///< stay where they are
+    std::string refused;                ///< why there is none
 };
 
 /// @brief Levels that two slots may have in common, widest first, and what `Node::links` is in the order of.

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "proc/memory_policy.hpp"
+
 namespace rankwise::tune {
 namespace {
 
@@ -10,18 +12,20 @@ constexpr std::uint64_t most_nodes = 1024; // MAX_NUMNODES
 
 } // namespace
 
-std::vector<std::uint64_t> parse_numa_maps(std::string_view maps) {
-    std::vector<std::uint64_t> pages, here;
+NumaPages parse_numa_maps(std::string_view maps) {
+    NumaPages pages;
+    std::vector<std::uint64_t> here;
     while (!maps.empty()) {
         auto line = next_line(maps);
         std::uint64_t kib = 4, own = 0, all = 0;
         here.assign(here.size(), 0);
         next_word(line); // where it begins
+        const auto policy = next_word(line);
         // Spread on purpose: that is at home nowhere.
-        if (const auto policy = next_word(line);
-            policy.starts_with("interleave") || policy.starts_with("weighted")) {
+        if (policy.starts_with("interleave") || policy.starts_with("weighted")) {
             continue;
         }
+        const auto may_be_on = nodes_of_policy(policy, line);
         for (auto word = next_word(line); !word.empty(); word = next_word(line)) {
             const auto equals = word.find('=');
             if (equals == std::string_view::npos) {
@@ -43,9 +47,17 @@ std::vector<std::uint64_t> parse_numa_maps(std::string_view maps) {
         if (own < all) {
             continue;
         }
-        pages.resize(here.size());
+        pages.on.resize(std::max(pages.on.size(), here.size()));
         for (std::size_t node = 0; node < here.size(); ++node) {
-            pages[node] += here[node] * (kib / 4);
+            pages.on[node] += here[node] * (kib / 4);
+        }
+        if (may_be_on.all()) {
+            continue;
+        }
+        pages.bound += all * (kib / 4);
+        for (auto node = pu_from(may_be_on, 0); node < most_nodes; node = pu_from(may_be_on, node + 1)) {
+            pages.bound_to.resize(std::max(pages.bound_to.size(), node + 1));
+            pages.bound_to[node] += all * (kib / 4);
         }
     }
     return pages;

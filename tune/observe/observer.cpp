@@ -168,7 +168,7 @@ void Observer::read_pages_by_numa(Rank &rank, bool is_due) {
     if (numa_nodes_ > 1 && is_due &&
         text_.read(places_.proc + "/" + std::to_string(rank.process.number) + "/numa_maps",
                    Text::most_of_users)) {
-        rank.pages_by_numa = parse_numa_maps(text_.view());
+        rank.pages = parse_numa_maps(text_.view());
         // Of each rank, so that all together keep below the share that one may take.
         rank.pages_due = Seldom(between_numa_maps, 2e-4 / static_cast<double>(ranks_.size()));
         rank.pages_due.done(began, tick_moment().at);
@@ -180,18 +180,18 @@ void Observer::look_at_pages(const std::set<TaskId> &processes) {
     for (const auto &process : processes) {
         if (const auto rank = ranks_.find(process); rank != ranks_.end()) {
             rank->second.pages_due = Seldom(between_numa_maps);
-            rank->second.pages_by_numa.clear();
+            rank->second.pages = {};
         }
     }
 }
 
-std::vector<std::uint64_t> Observer::pages_by_numa(const TaskId &process) {
+NumaPages Observer::pages_by_numa(const TaskId &process) {
     const auto at = ranks_.find(process);
     if (at == ranks_.end()) {
         return {};
     }
     read_pages_by_numa(at->second, at->second.pages_due_again.due(tick_moment().at));
-    return at->second.pages_by_numa;
+    return at->second.pages;
 }
 
 bool Observer::read(Rank &rank, bool light, RankSample &sample) {
@@ -222,7 +222,7 @@ bool Observer::read(Rank &rank, bool light, RankSample &sample) {
         sample.sampled_mpi = rank.share->read(text_, sample.threads[0].run);
     }
     read_pages_by_numa(rank, rank.pages_due.due(tick_moment().at));
-    sample.pages_by_numa = rank.pages_by_numa;
+    sample.pages = rank.pages;
     return true;
 }
 

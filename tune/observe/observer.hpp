@@ -47,7 +47,7 @@ class Observer {
     void look_at_pages(const std::set<TaskId> &processes);
 
     /// @return where the pages of a rank are, read anew if that was not done some seconds ago
-    std::vector<std::uint64_t> pages_by_numa(const TaskId &process);
+    NumaPages pages_by_numa(const TaskId &process);
 
     /// @return what was found out meanwhile that a user should know; each once
     std::vector<std::string> notes() { return std::exchange(notes_, {}); }
@@ -63,7 +63,7 @@ class Observer {
         std::optional<MpiShare> share;
         ThreadReader threads;
         StoppedReader stopped;
-        std::vector<std::uint64_t> pages_by_numa;
+        NumaPages pages;
         bool has_dlb = false, share_asked = false;
         bool is_read = false;              ///< its threads were, in the last full sample
         Seldom again{5};                   ///< threads that could not be read

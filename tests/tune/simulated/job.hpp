@@ -51,6 +51,7 @@ struct Rank {
     Seconds run = 0, queued = 0, mpi = 0, wait = 0;
     std::int32_t home = -1;      ///< NUMA node that has its pages
     std::int32_t seen_home = -1; ///< as it was when somebody looked last
+    std::int32_t bound_to = -1;  ///< NUMA node that its memory policy keeps them on; -1: it may be any
     /// What it does instead of the job's iterations: the others do without it.
     enum { takes_part, sleeps, waits, works } does = takes_part;
     bool page = true;

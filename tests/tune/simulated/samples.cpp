@@ -11,10 +11,17 @@ namespace {
 // As on Linux, samples that are not asked for other movers look for them so often.
 constexpr Seconds between_looks_for_movers = 10;
 
-std::vector<std::uint64_t> pages_on(std::int32_t home, double bytes) {
-    std::vector<std::uint64_t> pages(static_cast<std::size_t>(home + 1));
-    if (!pages.empty())
-        pages.back() = static_cast<std::uint64_t>(bytes / 4096);
+NumaPages pages_of(const Rank &rank, double bytes) {
+    const auto count = static_cast<std::uint64_t>(bytes / 4096);
+    NumaPages pages;
+    pages.on.resize(static_cast<std::size_t>(rank.seen_home + 1));
+    if (!pages.on.empty())
+        pages.on.back() = count;
+    if (rank.bound_to >= 0) {
+        pages.bound = count;
+        pages.bound_to.resize(static_cast<std::size_t>(rank.bound_to + 1));
+        pages.bound_to.back() = count;
+    }
     return pages;
 }
 
@@ -45,7 +52,7 @@ RankSample SimulatedSystem::sample_of(const Job &job, const Rank &rank, std::int
                 thread.mask = PuSet{}.set(static_cast<std::size_t>(thread.pu));
             found.threads.push_back(thread);
         }
-        found.pages_by_numa = pages_on(rank.seen_home, job.bytes_of_rank);
+        found.pages = pages_of(rank, job.bytes_of_rank);
     }
     if (!light && job.sampled)
         found.sampled_mpi = rank.mpi;
@@ -131,12 +138,12 @@ Sample SimulatedSystem::sample_with_movers() {
     return sample(false);
 }
 
-std::vector<std::uint64_t> SimulatedSystem::pages_by_numa(const TaskId &process) {
+NumaPages SimulatedSystem::pages_by_numa(const TaskId &process) {
     const Found found = find(process);
     if (!found.rank)
         return {};
     found.rank->seen_home = found.rank->home;
-    return pages_on(found.rank->home, found.job->bytes_of_rank);
+    return pages_of(*found.rank, found.job->bytes_of_rank);
 }
 
 } // namespace rankwise::tune::simulated

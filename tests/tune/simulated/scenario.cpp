@@ -86,6 +86,7 @@ Job make_job(const std::string &name, const std::map<std::string, std::string> &
         {"pus", [](const std::string &) {}},
         {"on", [](const std::string &) {}},
         {"home", [](const std::string &) {}},
+        {"bound", [](const std::string &) {}},
     };
     for (const auto &[key, value] : given) {
         if (!known.contains(key))
@@ -102,6 +103,8 @@ Job make_job(const std::string &name, const std::map<std::string, std::string> &
     const std::vector<double> pus = given.contains("pus") ? numbers(given.at("pus")) : std::vector<double>{};
     const std::vector<double> homes =
         given.contains("home") ? numbers(given.at("home")) : std::vector<double>{};
+    const std::vector<double> bound =
+        given.contains("bound") ? numbers(given.at("bound")) : std::vector<double>{};
     for (std::size_t r = 0; r < job.ranks.size(); ++r) {
         Rank &rank = job.ranks[r];
         if (given.contains("masks"))
@@ -113,6 +116,8 @@ Job make_job(const std::string &name, const std::map<std::string, std::string> &
         rank.original = rank.asked = rank.mask;
         if (!homes.empty())
             rank.home = static_cast<std::int32_t>(homes.at(r));
+        if (!bound.empty())
+            rank.bound_to = static_cast<std::int32_t>(bound.at(r));
     }
     return job;
 }

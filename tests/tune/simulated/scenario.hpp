@@ -18,7 +18,9 @@ namespace rankwise::tune::simulated {
 ///     policy act 1 window 0.1 ...                 members of Policy
 ///     seed 7
 ///     job NAME pus 0,1,2,3 compute 0.01,0.01,... pattern ring bytes 1e4 ...    a processing unit a rank, or
-///                                                 `on 0-7` for ranks that are not bound, or `masks 0-1/2/3`
+///                                                 `on 0-7` for ranks that are not bound, or `masks 0-1/2/3`;
+///                                                 `home` and `bound`: NUMA nodes that have ranks' pages, and
+///                                                 that a memory policy binds them to; -1 for none
 ///     at SECONDS WHAT ...                         SimulatedSystem::happen
 ///     until SECONDS
 ///     best NAME                                   of `simulate best`: the job

@@ -277,7 +277,8 @@ std::optional<Seconds> SimulatedSystem::go_on() {
     if (now_ < pages_there_ && !pages_.empty())
         return std::min(now_ + 0.04, pages_there_);
     for (const Change::Pages &pages : pages_)
-        if (const Found found = find(pages.process); found.rank)
+        if (const Found found = find(pages.process);
+            found.rank && (found.rank->bound_to < 0 || found.rank->bound_to == pages.to_numa))
             found.rank->home = found.rank->seen_home = pages.to_numa;
     pages_.clear();
     return std::nullopt;

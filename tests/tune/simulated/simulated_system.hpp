@@ -23,7 +23,7 @@ class SimulatedSystem final : public System {
     Seconds now() const override { return now_; }
     Sample sample(bool light) override;
     Sample sample_with_movers() override;
-    std::vector<std::uint64_t> pages_by_numa(const TaskId &process) override;
+    NumaPages pages_by_numa(const TaskId &process) override;
     std::string apply(const Change &change) override;
     bool is_stuck() const override { return !halfway_.empty(); }
     std::optional<Seconds> go_on() override;

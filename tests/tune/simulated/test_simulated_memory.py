@@ -64,6 +64,35 @@ def test_a_memory_that_another_job_uses_is_no_better(simulator):
     assert outcome.of("applied")[0]["at_s"] > 60
 
 
+@pytest.mark.parametrize(("bound", "moved"), [("0,0,1,1", None), ("0,-1,-1,-1", 1), ("-1,0,-1,-1", 0)])
+def test_ranks_whose_pages_a_memory_policy_binds_are_not_spread(simulator, bound, moved):
+    # GIVEN ranks that wait for one memory, as `numactl --membind` has bound some or all of them to it
+    scenario = NODE + JOB.format(BOUND).replace(" home", f" bound {bound} home")
+    # WHEN they are tuned
+    outcome = simulate(simulator, scenario)
+    # THEN it is the other one that goes to the other memory, or none
+    if moved is None:
+        assert outcome.of("proposed", "applied") == []
+    else:
+        (kept,) = outcome.of("kept")
+        assert kept["ranks"][0] == moved
+        assert sorted(kept["pages"]) == [[0, 1], [1, 0]]
+        assert int(outcome.jobs["a"]["masks"][moved]) // 2 == 1
+    assert outcome.violations == []
+
+
+def test_pages_that_a_memory_policy_binds_stay(simulator):
+    # GIVEN a job with the cores of one NUMA node, and pages of a rank that are bound to the other
+    scenario = (
+        "node packages 2 cores 4\npolicy act 1\n"
+        "job a pus 0,1,2,3 compute 0.01,0.01,0.01,0.01 home 1,0,0,0 bound {},-1,-1,-1 away 0.3\n"
+        "at 1 start a\nuntil 400\n"
+    )
+    # WHEN it is tuned, THEN it is not tried to move them, as it is if they are not bound
+    assert simulate(simulator, scenario.format(1)).of("proposed", "applied") == []
+    assert simulate(simulator, scenario.format(-1)).of("kept")
+
+
 @pytest.mark.parametrize(("resident", "moved"), [(20e9, True), (200e9, False)])
 def test_pages_that_would_be_on_their_way_for_minutes_stay(simulator, resident, moved):
     # GIVEN ranks whose pages are on the other NUMA node, in a job that has run for long
