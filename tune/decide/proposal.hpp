@@ -30,14 +30,15 @@ struct Decision {
     std::string refused;              ///< a sentence
 };
 
-/// @brief The exchange of two ranks' places, or one move, that shortens an iteration most, or, where none is
-/// worth it, what a search of several exchanges ends at, which begins with that of `place`
-/// (placement::refine).
+/// @brief Of ranks that are bound, the exchange of two ranks' places, or one move, that shortens an iteration
+/// most. Where none is worth it, or ranks are not bound: what a search of several exchanges ends at, of few
+/// ranks the best of several searches, every other of which begins with that of `place` (placement::refine).
 ///
-/// Ranks change places only with those that have as many processing units. The estimate is
-/// placement::TimeEstimate of the last window: what pairs exchange at the level they have in common, what
-/// ranks compute by the capability of their cores, cores with several ranks, and pages that stay behind. What
-/// is gained is told by iteration_time.
+/// Ranks change places only with those that have as many processing units. What is gained is told by
+/// iteration_time. placement::TimeEstimate of the last window leads placement::refine, decides between
+/// exchanges that gain as much, and says which of many ranks' pairs is tried: what pairs exchange at the
+/// level they have in common, what ranks compute by the capability of their cores, cores with several ranks,
+/// pages that stay behind.
 ///
 /// @param[in] allowed the group's processing units: all that its ranks had at first
 /// @param[in] worth a single exchange is proposed if it gains so much
