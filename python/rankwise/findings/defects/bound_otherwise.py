@@ -31,7 +31,7 @@ It compares that with the cores that the kernel let each rank use at MPI_Init.
 Shown if: one of three things is true. Two ranks share a core, although each
 should have its own and others are free, and they waited for it for 5 % of the
 run time and 10 ms. Or a rank may use more cores than the line asks for. Or it
-may use fewer, and not even one for each of its threads.
+may use fewer, and these are fewer than its threads.
 
 Its cost: the mean time that ranks waited for a core, if ranks or their
 threads share cores. Otherwise it is not estimated.

@@ -28,8 +28,8 @@ Intel (they do not use libc for this), or another process (`taskset -p`, a
 batch system).
 
 Shown if: at least once a rank changed to cores that it did not have before,
-or to fewer cores than it has threads, or than there are ranks on them. It
-does no harm if a rank is bound to some of its cores.
+or to fewer cores than it has threads, or to fewer cores than ranks that share
+them. If a rank is only bound to some of its cores, that does no harm.
 
 Its cost: the mean time that ranks waited for a core, if since then there are
 more ranks than cores. Otherwise it is not estimated.

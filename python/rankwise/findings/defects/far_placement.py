@@ -32,10 +32,10 @@ interfaces, caches and memory.
 
 Shown if: the best placement saves 10 % of the run time and more than 10 ms.
 It must save 10 % also if the numbers of the machine file are a little
-different (within their intervals). Two cases have findings of their own.
-Ranks in the order of the machine may save four fifths of that:
-order-against-hierarchy. Or spreading the ranks over the memories of their
-nodes may: memory-shared.
+different (within their intervals). Two cases have findings of their own, if a
+simpler change saves four fifths of that: putting the ranks in the order of
+the machine (order-against-hierarchy), or spreading them over the memories of
+their nodes (memory-shared).
 
 Its cost: the predicted time of the recorded placement, minus that of the best
 one.

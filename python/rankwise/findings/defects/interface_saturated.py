@@ -26,7 +26,7 @@ How it is detected: this needs a trace and a machine file (`--machine`).
 Rankwise replays the run twice more: once with interfaces that cost nothing,
 and once with half as many ranks per node on twice as many nodes.
 
-Shown if: both save 5 % of the run time and 10 ms.
+Shown if: each of the two replays saves 5 % of the run time and 10 ms.
 
 Its cost: the predicted time of the recorded placement, minus that on twice as
 many nodes. If the machine does not have so many, the cost is not known.

@@ -23,8 +23,8 @@ another core (/proc/irq/N/smp_affinity, or rps_cpus of the interface).
 How it is detected: the interrupts of a network interface, or the packets that
 the kernel hands on (RPS), go to this core only. The core also spent more time
 on them (irq and softirq in /proc/stat) than the core of the rank that waits.
-The rank lost a part of this difference: as large as its share of time outside
-MPI.
+Interrupts that came while the rank was in MPI cost it nothing. So it lost
+only a part of this difference: as large as its share of time outside MPI.
 
 Shown if: the swap saves 5 % of the run time and 10 ms.
 

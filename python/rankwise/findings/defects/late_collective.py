@@ -16,9 +16,9 @@ from rankwise.recording.raw import CALL_NAMES
 NAME = "late-collective"
 _LEAST_RATIO = 1.1
 PAGE = """\
-Ranks wait in a collective for one rank that comes late. Over the whole run
-all ranks compute about equally long. But in each step another rank is late,
-or a rank computes first and calls MPI_Bcast only then.
+Ranks wait in a collective for one rank that comes late, although over the
+whole run all ranks compute about equally long. In each step another rank is
+late. Or a root computes before it calls MPI_Bcast.
 
 What to do: distribute the work of each step evenly, not only that of the
 whole run. Or reduce waiting: leave out barriers that you do not need, put
@@ -27,12 +27,12 @@ compute before you wait for them. If a root is late: let it call the
 collective before the computation that the collective does not need.
 
 How it is detected: from a trace with exact times, in two ways.
-- Steps (Scalasca: Wait at Barrier, Wait at NxN). A step goes from one
-  collective that no rank can leave before all have come to the next one
-  (barrier, allreduce, alltoall, allgather, reduce_scatter, fence). Its ranks
-  are all ranks, or those of one communicator. Lost is the time by which the
-  rank that computes longest in the step exceeds the mean, but no more than
-  the ranks waited in the call (mean).
+- Steps (Scalasca: Wait at Barrier, Wait at NxN). A step ends with a
+  collective that no rank can leave before all have come (barrier, allreduce,
+  alltoall, allgather, reduce_scatter, fence), and begins with the one before
+  it. Its ranks are all ranks, or those of one communicator. A step loses the
+  time by which the rank that computes longest in it exceeds the mean, but no
+  more than the mean time that the ranks waited in the call.
 - Roots (Scalasca: Late Broadcast, Early Reduce). A rank that gets data from
   the root waits until the root has come. A root that gets data from all ranks
   waits until the last one has come. Only time in which the late rank was
@@ -41,11 +41,11 @@ How it is detected: from a trace with exact times, in two ways.
 Shown if: fixing it saves 5 % of the run time and 10 ms. For steps, the rank
 that computes longest must also compute 1.1 times as long as the others.
 
-Its cost: for steps, the sum of what is lost, minus the time by which one rank
-exceeds the mean over the whole run (that is load-imbalance). For a root, the
-waiting, minus the time by which the late rank computes longer in all. That is
-never more than the run time minus the computation of the rank that computes
-longest.
+Its cost: for steps, the sum of what they lose, minus the time by which one
+rank exceeds the mean over the whole run (that is load-imbalance). For a root,
+the time that ranks waited for it, minus the time by which the root computes
+longer than they do over the whole run. The cost is never more than the run
+time minus the computation of the rank that computes longest.
 
 Time in which ranks waited for a core is subtracted. If a late root may still
 cost enough, the report says that this could not be judged.

@@ -21,26 +21,27 @@ after that. Or receive earlier: before computation that does not need the
 buffer of the message. Or post the receive early with MPI_Irecv; this helps if
 the library transfers data while ranks compute.
 
-How it is detected: from a trace with exact times. There are two cases. The
-receive was posted after the send, or the wait for the send, had begun: then
-the sender waited until the receive was posted. Or the receive was posted in
-time, but the receiver was outside MPI: the sender waited for it if such sends
-end when the receiver enters MPI again. (The time from there to their end must
-vary by less than half as much as the whole time of these sends.) Only time in
-which the receiver was outside MPI counts.
+How it is detected: from a trace with exact times. There are two cases. First:
+the receive was posted when the send, or the wait for it, had already begun.
+Then the sender waited until the receive was posted. Second: the receive was
+posted in time, but the receiver was outside MPI, and the send ended when the
+receiver entered MPI again. (To know that, Rankwise looks at all such sends.
+The time from the receiver's entry to their end must vary by less than half as
+much as their whole time.) Only time in which the receiver was outside MPI
+counts.
 
 If a call needs several messages, only the last one counts. Between hosts, a
 wait must be longer than the error of their clocks.
 
 Shown if: fixing it saves 5 % of the run time and 10 ms. Two cases have
-findings of their own. For messages up to 256 KiB a higher eager limit would
-help: rendezvous. A pair of ranks on unequal cores that wait in turns:
-out-of-phase.
+findings of their own: rendezvous, if a higher eager limit would help
+(messages of at most 256 KiB); and out-of-phase, if two ranks on unequal cores
+wait for each other in turns.
 
 Its cost: the time that one sender waited for one receiver, minus the time by
-which the receiver computes longer in all (that is load imbalance). It is
-never more than the run time minus the computation of the rank that computes
-longest.
+which the receiver computes longer than the sender over the whole run (that is
+load imbalance). It is never more than the run time minus the computation of
+the rank that computes longest.
 
 If the receiver waited for a core, all of that time is subtracted. If the
 waiting may still cost enough, the report says that this could not be judged.

@@ -26,13 +26,13 @@ If a call gets several messages, only the last one counts. Between hosts, a
 wait must be longer than the error of their clocks.
 
 Shown if: fixing it saves 5 % of the run time and 10 ms. Two cases have
-findings of their own. The sender itself waits as long until this receiver
-receives: late-receiver. Ranks wait for each other in turn: serialised.
+findings of their own: late-receiver, if the sender itself waits as long until
+this receiver receives; and serialised, if ranks wait for each other in turn.
 
 Its cost: the time that one receiver waited for one sender, minus the time by
-which the sender computes longer in all (that is load imbalance). It is never
-more than the run time on an ideal network minus the computation of the rank
-that computes longest.
+which the sender computes longer than the receiver over the whole run (that is
+load imbalance). It is never more than the run time on an ideal network minus
+the computation of the rank that computes longest.
 
 If the sender waited for a core, all of that time is subtracted. If the
 waiting may still cost enough, the report says that this could not be judged.

@@ -23,22 +23,22 @@ for the partitioner, or work that is distributed while the program runs.
 
 How it is detected: Rankwise compares the useful time of the ranks. Useful is
 time outside MPI, and in MPI calls that read or write a file for this rank
-alone. Between polls that find nothing (MPI_Test, MPI_Iprobe) time is not
-useful if the rank asks again at once, or sleeps; only a trace tells how long
-that is. If the others really wait, their time in MPI is at least as long as
-the computation that they have less. (With exact times, transfers are
-subtracted from it.)
+alone. If a rank polls (MPI_Test, MPI_Iprobe), finds nothing and asks again at
+once, or sleeps, the time between the polls is not useful; only a trace tells
+how long it is. The others must really wait: they compute less, and must be in
+MPI for at least as much longer. (With exact times, transfers do not count as
+waiting.)
 
 Shown if: fixing it saves 5 % of the run time and 10 ms, and these ranks
 compute 1.1 times as long as the others. Smaller differences also come by
 chance.
 
-Its cost: the useful time of the rank with most, minus the mean. That is what
-evenly distributed work would save, if the ranks wait for each other again and
-again. It is never more than the time that the others waited.
+Its cost: the useful time of the rank that computes longest, minus the mean.
+Evenly distributed work would save that, if the ranks wait for each other
+again and again. It is never more than the time that the others waited.
 
-If ranks waited for a core, that may have been inside or outside MPI, so all
-of it is subtracted. Perhaps nothing is left then. In this case a trace helps:
+If ranks waited for a core, that may have been inside or outside MPI. So all
+of this time is subtracted, and perhaps nothing is left. Then a trace helps:
 it has the processor time between calls, and gives a finding with medium
 confidence. Without a trace, the report says that this could not be judged.
 Some ranks lose time for other reasons: interrupts, the host of a virtual
@@ -46,8 +46,8 @@ machine, or memory that must be read from a disk. That time is subtracted,
 too: see straggler.
 
 It is wrong if: every rank gets the same work, and the run takes as long. Or
-this rank gets other data or another core, and then computes as long as the
-others: then the core was slow, and the work was even.
+this rank gets another core, and then computes as long as the others: then its
+core was slow, and the work was even.
 """
 
 

@@ -32,16 +32,16 @@ ran 2.4 times as fast (hpc-uk/archer-benchmarks).
 
 How it is detected: Rankwise compares two orders of the ranks on the same
 cores: as they ran, and in the order of the machine, which fills each cache,
-package and node before the next one. As they ran, twice as many bytes go from
-one cache, package or node to another, and the difference is a quarter of all
-bytes.
+package and node before the next one. It looks for twice as many bytes that go
+from one cache, package or node to another as they ran; the difference must be
+a quarter of all bytes.
 
 Shown if: with a machine file (`--machine`), the order of the machine is
 predicted to save 10 % of the run time, also if the numbers of the file are a
 little different (within their intervals). Without one, messages must take
-much time: transfers take 5 % of the ranks' time (with exact times), or MPI
-takes 20 % of the time of every rank, without waiting for a core. (Every rank:
-also the one that computes most, which does not wait for others.)
+much time. With exact times: transfers take 5 % of the ranks' time. Else: MPI
+takes 20 % of the time of every rank, without waiting for a core, also of the
+rank that computes most and does not wait for others.
 
 Its cost: the predicted time of the recorded placement, minus that in order.
 This needs a trace and a machine file. Otherwise the cost is not known.

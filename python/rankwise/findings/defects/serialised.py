@@ -25,11 +25,11 @@ half of that rank's computation in the whole run.
 
 Shown if: fixing it saves 5 % of the run time and 10 ms.
 
-Its cost: the time that the ranks wait for each other's computation, except
-one turn in each round: that is what they would save if all computed at once.
-There are two upper limits. One is the computation of the whole group minus
-that of its rank with most. The other is the run time on an ideal network
-minus the computation of the rank that computes longest.
+Its cost: what the ranks would save if all computed at once. That is the time
+that they wait for each other's computation, without one turn in each round.
+There are two upper limits. One is the computation of the whole group, minus
+that of its rank that computes longest. The other is the run time on an ideal
+network, minus the computation of the rank that computes longest of all.
 
 It is wrong if: each turn needs everything that the turn before it has
 computed, and there is only one piece of work. Then more ranks do not help

@@ -21,8 +21,8 @@ give each its own cores.
 How it is detected: Rankwise compares the cores that the kernel let each rank
 use with the cores of the node.
 
-Shown if: there is one rank too many. If waiting for a core was sampled, these
-ranks must also have waited for 5 % of their time.
+Shown if: there is at least one rank more than cores. If waiting for a core
+was sampled, these ranks must also have waited for 5 % of their time.
 
 Its cost: the mean time that these ranks waited for a core. The run must still
 take as long as the rank with the most computation and, with a trace, as long

@@ -17,20 +17,20 @@ A rank, or all ranks of a node, are slower than the others, which wait for
 them. They do not have more work: something took their core while they
 computed.
 
-What to do: leave this node out. If it is interrupts: give no rank the core
-that handles them. If it is the host of a virtual machine: ask for nodes that
-you do not share. If it is the disk: use less memory on this node.
+What to do: leave this node out. If interrupts are the reason: give no rank
+the core that handles them. If it is the host of a virtual machine: ask for
+nodes that you do not share. If it is the disk: use less memory on this node.
 
 How it is detected: from what was sampled of the ranks and their cores. One of
-three things is to blame:
-- interrupts: the irq and softirq time of the core (/proc/stat), minus that of
-  the node's core with the least (of cores with ranks);
+three things is to blame: - interrupts: the irq and softirq time of the core
+(/proc/stat), minus that of the core with a rank on this node that had least
+of it;
 - steal: the time that the host of the virtual machine took (/proc/stat);
 - paging: the rank stood still outside MPI and had 10 major page faults a
-  second, so it waited for memory from a disk.
-Of the first two, a rank lost a part as large as its share of time outside
-MPI. Without one of the three, more computation means more work:
-load-imbalance. The clock frequency of cores is not sampled.
+  second, so it waited for memory from a disk. Of the first two, a rank lost
+  only a part: as large as its share of time outside MPI. If none of the three
+  is there, a rank that computes longer has more work: load-imbalance. The
+  clock frequency of cores is not sampled.
 
 Shown if: fixing it saves 5 % of the run time and 30 ms. If a busy rank is on
 the interrupt core and a swap would help, the finding is interrupt-core.

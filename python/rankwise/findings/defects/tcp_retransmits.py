@@ -30,8 +30,8 @@ switch). Causes are buffers that are too small when many ranks send to one
 How it is detected: from the kernel's counts of TCP segments while the program
 ran (/proc/net/snmp, netstat). They are counts of the whole node.
 
-Shown if: 1 segment in 1000 was sent again, and at least 10. Other programs of
-a node (ssh, file systems) send fewer again.
+Shown if: 1 segment in 1000 was sent again, and at least 10. What other
+programs of a node (ssh, file systems) send again is usually less.
 
 Its cost: not estimated, because it is not known which messages waited. Linux
 waits at least 0.2 s before it sends again, and everything that needs this

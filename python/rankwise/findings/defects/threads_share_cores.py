@@ -12,16 +12,16 @@ from rankwise.recording.completeness import ranks_text
 
 NAME = "threads-share-cores"
 PAGE = """\
-A rank has several threads that compute, but may use fewer PUs (hardware
-threads) than that. Others of its node have no rank. The launcher bound the
-rank as if it had one thread.
+A rank has more threads that compute than PUs (hardware threads) that it may
+use, while other PUs of its node have no rank. The launcher bound the rank as
+if it had one thread.
 
 What to do: give each rank as many cores as it has threads. srun:
 `--cpus-per-task`; MPICH: `-bind-to core:N`; Open MPI: `--map-by slot:PE=N`.
-Two launchers bind to one core by default. Open MPI does so if there are two
-ranks or fewer. srun gives a rank one CPU without `--cpus-per-task`; from
-Slurm 22.05 it does not take this number from the job (from 23.11 it does
-again).
+Two launchers bind a rank to one core by default: Open MPI, if there are at
+most two ranks; and srun, which gives a rank one CPU without
+`--cpus-per-task`. In Slurm 22.05 and 23.02, srun does not take this number
+from the job.
 
 How it is detected: from the PUs that the kernel let each rank use; from a
 look every half second at which threads ran and on which PU; and from the time
