@@ -21,11 +21,15 @@ from rankwise.quantities import seconds_text
 MARK = "<!-- Written by `python -m interrupts`; edit bench/interrupts/page.py instead. -->"
 _ON_COMPUTING, _ON_RECEIVER = CONFIGURATIONS
 
-_INTRODUCTION = """# The interrupt core
+_QUESTION = """# The interrupt core
 
 With TCP, one core of a node does the part of the protocol that no rank does. What does the rank lose that runs on
-this core? `python -m interrupts` (bench/) wrote this page. It runs real TCP between two nodes of a [lab](../lab.md).
-The second node receives on one core, then on the other (receive packet steering). Nothing else changes.
+this core?
+"""
+
+_HOW = """`python -m interrupts` (bench/) measured that, and wrote this page. It runs real TCP between two nodes of a
+[lab](../lab.md). The second node receives on one core, then on the other (receive packet steering). Nothing else
+changes.
 
 There are two nodes of two cores, at 10gbit, so that cores are the limit.
 
@@ -50,9 +54,8 @@ Rank 2 computes while rank 1 sends a stream of messages to rank 3. How much of i
 core*: the interrupt core is that of rank 2. *on rank 3's core*: it is that of rank 3. *apart*: the intervals of these
 two do not overlap. *kept* = first column / second column: what the interrupt core's work leaves.
 *predicted*: the same from `rankwise predict`, with a machine file that was measured in this lab. In it, the interrupt
-core takes
-{per_message} for a message and {per_byte} ns for a byte. These two numbers come from the rows of 8, 1024 and 65536
-bytes. Nothing was fitted to the other rows.
+core takes {per_message} for a message and {per_byte} ns for a byte. These two numbers come from the rows of 8, 1024
+and 65536 bytes. Nothing was fitted to the other rows.
 """
 
 _CORES = """## Latency and bandwidth
@@ -87,7 +90,7 @@ _LIMITS = """## What two processors can show
 * **The costs** of the interrupt core come from this experiment, not from `rankwise measure`. In a lab, `measure` does
   not look for the interrupt core, because all nodes share one kernel. The sizes to which nothing was fitted say whether
   the costs hold.
-* **Cost per byte.** Frames are handed over one by one, as from a cable, but they are not copied. A real interface
+* **Cost per byte.** The lab hands frames over one by one, as a cable does, but does not copy them. A real interface
   copies them once.
 * **The other socket** (claims S-lat and S-bw: cores that share no cache with the interrupt core) does not exist here.
 * **Latency** can only be judged with rank 0, because ranks that share a processor sleep while they wait. Rank 0 sends
@@ -120,7 +123,7 @@ def write(path: Path, result: Result, mpi: str) -> None:
 def text(result: Result, mpi: str) -> str:
     """The page."""
     runs = len(result.scans) // len(CONFIGURATIONS)
-    introduction = _INTRODUCTION.format(
+    how = _HOW.format(
         runs=runs,
         mpi=mpi,
         sure=confidence_of(runs),
@@ -135,9 +138,10 @@ def text(result: Result, mpi: str) -> str:
     return "\n".join(
         [
             MARK,
-            introduction,
+            _QUESTION,
             sentence(result),
             "",
+            how,
             suffers,
             *table(
                 ("bytes", "on rank 2's core", "on rank 3's core", "apart", "kept", "predicted"),

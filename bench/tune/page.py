@@ -18,10 +18,11 @@ from tune.runs import Run
 _HEAD = """<!-- Written by `python -m tune`; edit bench/tune/page.py instead. -->
 # What `rankwise tune` gains and costs
 
-What does a program gain from the tuner, and what does it lose where there is nothing to gain? `python -m tune` (bench/)
-measured this. Two ranks may change places on two PUs (hardware threads). A case has several rounds. In each round
-every way to run the case comes once, in an order that is shuffled. A cell is a median, and in brackets an interval that
-contains the true median with the probability that is said with the case.
+What does a program gain from the tuner, and what does it lose where there is nothing to gain?
+"""
+_HOW = """`python -m tune` (bench/) measured this. Two ranks may change places on two PUs (hardware threads). A case has
+several rounds. In each round, every way to run the case comes once, in shuffled order. A cell of a table is a median;
+in brackets is an interval that contains the true median with the probability that is said with the case.
 """
 _CASE = """Numbers are iterations a second, divided by those of the best static mapping (`{best}`) in the same round.
 *reached 95 % of the best after*: seconds until the rate stays above 95 % of that mapping's. If some runs never get
@@ -45,12 +46,33 @@ _TITLES = [
 
 def text(results: Results) -> str:
     """The page, of the parts that there are."""
-    parts = [_HEAD, *_sessions(results), *_targets(results), *_surroundings(results)]
+    parts = [
+        _HEAD,
+        *_summary(results),
+        _HOW,
+        *_sessions(results),
+        *_targets(results),
+        *_surroundings(results),
+    ]
     for case in CASES:
         if results.rounds.get(case.name):
             parts += [*_case(case, results), ""]
     parts += [*_experiments(results), *_cost(results), *_calls(results), *_faults(results)]
     return "\n".join(parts).rstrip("\n") + "\n"
+
+
+def _summary(results: Results) -> Iterator[str]:
+    """How many targets were reached, and how surely."""
+    verdicts = [verdict for _, _, verdict in targets.rows(results)]
+    met = sum(each.startswith("met") for each in verdicts)
+    by_median = sum(each.startswith("the median meets") for each in verdicts)
+    said = f"{met} of {len(verdicts)} [targets](#targets) are met."
+    if by_median:
+        said += f" Of {by_median} more the median meets the target, but the interval allows both."
+    if missed := sum("miss" in each for each in verdicts):
+        said += f" {missed} are missed, or would be by the median."
+    yield said
+    yield ""
 
 
 def _sessions(results: Results) -> Iterator[str]:
