@@ -4,12 +4,12 @@
 # loop in an emulated cluster of four nodes: measure, record, place, run with the placement; the measured gain beside
 # the predicted one.
 # Usage: examples/demo.sh VENV_BIN     (RANKWISE_DEMO_STEPS=100 for more time steps, RANKWISE_DEMO_RUNS=5 for more runs,
-# RANKWISE_DEMO_RATE=20mbit for a slower network, RANKWISE_DEMO_BUDGET=20s to measure it for longer)
+# RANKWISE_DEMO_RATE=20mbit for a slower network, RANKWISE_DEMO_BUDGET=40s to measure it for longer)
 set -eu
 bin=$1
 steps=${RANKWISE_DEMO_STEPS:-20}
 runs=${RANKWISE_DEMO_RUNS:-2}
-budget=${RANKWISE_DEMO_BUDGET:-10s}
+budget=${RANKWISE_DEMO_BUDGET:-20s}
 rate=${RANKWISE_DEMO_RATE:-50mbit}
 here=$(cd "$(dirname "$0")" && pwd)
 start=$PWD

@@ -66,6 +66,16 @@ static struct measure_sample lead_one(struct measure_group *group, struct order 
 
 static void warm_up(struct measure_group *group, struct order *order, double until) {
     const int repeats = group->step->test->repeats;
+    if (group->step->test->group->fits) {
+        double took;
+        order->messages = 1;
+        lead_one(group, order, &took);
+        const double room = group->step->batch_s / took;
+        order->messages = room < 1                               ? 1
+                          : room < (double)group->step->messages ? (long)room
+                                                                 : group->step->messages;
+        return;
+    }
     order->messages = repeats ? 1 : group->step->messages;
     for (int i = 0; i < MEASURE_WARM_BATCHES || (repeats && order->messages < MEASURE_MOST_MESSAGES); i++) {
         double took;

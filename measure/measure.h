@@ -126,6 +126,7 @@ struct measure_group_test {
     void (*batch)(struct measure_group *group, long messages, double value[MEASURE_VALUES]);
     int (*arrived)(struct measure_group *group, uint32_t seed);
     int adds; /* values are rates, to be added over the ranks; else times, of which the longest counts */
+    int fits; /* a batch has as many messages as `batch_s` has room for, at least one, at most `messages` */
 };
 
 /*

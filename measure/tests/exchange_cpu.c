@@ -2,7 +2,7 @@
 /*
  * How much processor time do messages cost when all ranks exchange them at once? Ranks of the group are of
  * `setting` nodes in turn. Each sends to up to PARTNERS ranks ahead of it that are on other nodes, and
- * receives from as many behind it, all at once, `messages` times. V1 is the time of one message, V2 the
+ * receives from as many behind it, all at once, up to `messages` times. V1 is the time of one message, V2 the
  * processor time of both its ends, means of all ranks. V3 is the time that the ranks' cores were not idle, 0
  * if the kernel does not say: what it does for messages while a core's ranks all sleep is in nobody's
  * processor time. Alone, a pair's protocol work is done for many packets at once and partly on cores that
@@ -69,5 +69,5 @@ static int arrived(struct measure_group *group, uint32_t seed) {
     return right;
 }
 
-static const struct measure_group_test exchange_cpu = {room, fill, batch, arrived, 1};
+static const struct measure_group_test exchange_cpu = {room, fill, batch, arrived, .adds = 1, .fits = 1};
 const struct measure_test measure_exchange_cpu = {.name = "exchange_cpu", .group = &exchange_cpu};

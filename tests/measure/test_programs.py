@@ -147,6 +147,18 @@ def test_a_late_launch_spends_less_on_what_the_fit_needs_and_leaves_out_the_rest
     }
 
 
+@pytest.mark.parametrize(("batch_s", "messages"), [(1e-9, 1), (1000, 50)])
+def test_an_exchange_has_as_many_messages_as_its_time_has_room_for(mpi, program, batch_s, messages):
+    # GIVEN a batch that is over before a message has arrived, or that takes longer than all of them
+    step = f"exchange_cpu:ranks=0,1,2:sizes=8:most=3:messages=50:batch_s={batch_s}:setting=3"
+    ran = mpi.run(3, program(mpi), step)
+    assert ran.returncode == 0, ran.stderr
+    launch = Launch(channels={1: "any"})
+    for line in ran.stdout.splitlines():
+        launch.take(line)
+    assert set(launch.frame()["messages"]) == {messages}
+
+
 def test_damaged_messages_are_noticed(mpi, program, compiled):
     # GIVEN a library that flips a bit of messages of 1000 bytes
     flip = compiled(mpi, "flip_a_bit.c", "-shared", "-fPIC")

@@ -93,7 +93,7 @@ def tell(run: RecordingRun, ended: Ended, quiet: int) -> list[str]:
     if not recorded:
         return _nothing(run, ended)
     try:
-        lines = do_apart(lambda: _collected(run))
+        lines = do_apart(lambda: _collected(run, quiet))
     except Exception as error:
         lines = [f"wrote {run.path}, not collected yet: {_reason(error)}; the next command tries again"]
     lines = lines[: MOST_LINES - 1]
@@ -139,7 +139,7 @@ def _nothing(run: RecordingRun, ended: Ended) -> list[str]:
     ]
 
 
-def _collected(run: RecordingRun) -> list[str]:
+def _collected(run: RecordingRun, quiet: int) -> list[str]:
     from rankwise.recording import Recording
 
     recording = Recording.open(run.path)
@@ -150,7 +150,7 @@ def _collected(run: RecordingRun) -> list[str]:
         lines += _no_launcher(run)
     lines += contradiction(run, recording.context)
     lines += flaws(recording.context, run.line)
-    if size_bytes <= _QUICK_BYTES:
+    if not quiet and size_bytes <= _QUICK_BYTES:
         lines += first_finding(recording)
     return lines[: MOST_LINES - 1]
 

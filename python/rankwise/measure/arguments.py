@@ -32,11 +32,13 @@ class Steps:
     def keep_time(self, first: int, due_s: float, skip_s: float = 0.0, last: int | None = None) -> None:
         """Have the steps from number `first` (from 0) to before `last` share the time until `due_s`.
 
-        They end at `skip_s` if given. Those after them that are there by now share the same time.
+        They end at `skip_s` if given, or at their own. Those after them that are there by now share the same time.
         """
         for at in range(first, len(self.arguments) if last is None else last):
             planned = self.seconds - self.begins[at]
-            self.arguments[at] += f":planned_s={planned:.4g}:due_s={due_s:.4g}:skip_s={skip_s:.4g}"
+            self.arguments[at] += f":planned_s={planned:.4g}:due_s={due_s:.4g}"
+            if skip_s:
+                self.arguments[at] += f":skip_s={skip_s:.4g}"
 
     def add(
         self, test: str, channel: str, pairs: list[Pair], sizes: tuple[int, ...], **numbers: float

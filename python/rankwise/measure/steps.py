@@ -121,7 +121,7 @@ def steps_for(
     parts = parts or Shares()
     # What lasts as long as it was told to comes first: points share the time that is left, whatever was lost before.
     if plan.yields:
-        message_cpu.add(steps, Task(plan, parts.processor_time * whole, effort.quick))
+        message_cpu.add(steps, Task(plan, parts.processor_time * whole, effort.quick), whole)
     if plan.sharing:
         sharing.add(steps, plan, parts.sweep * whole, effort.share_s, effort.share_windows)
     seconds = whole * (1 - effort.questions) - steps.seconds

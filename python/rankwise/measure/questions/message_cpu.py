@@ -17,10 +17,11 @@ from rankwise.quantities import seconds_text
 
 SIZES = (8, 16384)
 BURST = 32
-# Sizes and how often a batch: a core says in steps of 10 ms how long it was idle. 1400 bytes are one Ethernet frame: in
-# more of them a byte's cost has what each of them costs.
-EXCHANGED = {8: 70, 1400: 50, 8192: 24, 16384: 14, 131072: 2}
+# 1400 bytes are one Ethernet frame: in more of them a byte's cost has what each of them costs.
+EXCHANGED = (8, 1400, 8192, 16384, 131072)
+MOST_EXCHANGES = 70  # a batch
 WAIT_S = 0.1  # ten of the steps in which a core says how long it was idle
+MOST_OF_LAUNCH = 0.5  # after that part of it no larger size is begun: on a slow network one takes seconds
 MOST_RANKS = 64
 EXCHANGING = "all nodes"
 
@@ -28,8 +29,14 @@ _WALL, _SENDER, _RECEIVER = pl.col("value1"), pl.col("value2"), pl.col("value3")
 _KEYS = ["channel", "bytes"]
 
 
-def add(steps: Steps, task: Task) -> None:
-    """Bursts between two nodes, exchanges of all ranks, and the same ranks while they wait."""
+def add(steps: Steps, task: Task, launch_s: float) -> None:
+    """Bursts between two nodes; all ranks while they wait; all ranks while they exchange messages.
+
+    Args:
+        steps: Where these are added.
+        task: What they may do.
+        launch_s: Planned for the whole launch.
+    """
     group = of_all_nodes(task.plan)
     has_network = NETWORK in task.plan.pairs
     points = (len(SIZES) + len(EXCHANGED) if has_network else 0) + (len(group) > 1)
@@ -37,11 +44,19 @@ def add(steps: Steps, task: Task) -> None:
     if has_network:
         pair = [task.plan.pairs[NETWORK]]
         steps.add("stream_cpu", NETWORK, pair, SIZES, budget_s=each, messages=BURST, patience=1)
-        for size, messages in EXCHANGED.items():
-            numbers = {"budget_s": each, "messages": messages, "setting": len(task.plan.by_host)}
-            steps.add_group("exchange_cpu", group, (size,), EXCHANGING, patience=1, **numbers)
     if len(group) > 1:
         steps.add_group("waiting", group, (1,), EXCHANGING, budget_s=each, batch_s=WAIT_S, patience=1)
+    if has_network:
+        numbers = {
+            "budget_s": each,
+            "longest_s": launch_s,
+            "skip_s": MOST_OF_LAUNCH * launch_s,
+            "batch_s": WAIT_S,
+            "messages": MOST_EXCHANGES,
+            "setting": len(task.plan.by_host),
+            "patience": 1,
+        }
+        steps.add_group("exchange_cpu", group, EXCHANGED, EXCHANGING, **numbers)
 
 
 def of_all_nodes(plan: Plan) -> list[End]:
