@@ -247,9 +247,8 @@ def text(outcome: Outcome) -> str:
     ]
     lines += [
         "",
-        f"In {outcome.moved} of {sum(outcome.rounds.values())} rounds masks were changed when it came. Of "
-        f"{outcome.threads} threads "
-        f"that lived after the rounds, {outcome.wrong} had a wrong mask.",
+        f"In {outcome.moved} of {sum(outcome.rounds.values())} rounds the tuner had changed masks when the fault came. "
+        f"Of {outcome.threads} threads that lived after the rounds, {outcome.wrong} had a wrong mask.",
     ]
     if outcome.wrong_in:
         rounds = ", ".join(f"{count} of *{fault}*" for fault, count in outcome.wrong_in.items())
@@ -257,22 +256,22 @@ def text(outcome: Outcome) -> str:
     if sum(outcome.outside):
         stayed, lost = outcome.outside
         lines.append(
-            f"Of {stayed + lost} masks that were changed from outside meanwhile, {stayed} stayed and {lost} did not: "
-            "whether the tuner had moved those threads once more after that is not told here."
+            f"Of {stayed + lost} masks that were changed from outside meanwhile, {stayed} stayed and {lost} did not. "
+            "Perhaps the tuner had moved those threads once more after that; the test does not know."
         )
     if outcome.restored_s:
         after, ended = (
             f"{1e3 * statistics.median(times):.1f} ms (median of {len(times)} rounds, {1e3 * max(times):.1f} at most)"
             for times in (outcome.restored_s, outcome.ended_s)
         )
-        lines.append(f"Where the tuner alone was killed, all masks were back {after} after the signal,")
+        lines.append(f"If only the tuner was killed, all masks were back {after} after the signal,")
         lines.append(
-            f"while the ranks computed on all cores; of that, the kernel took {ended} to end the tuner."
+            f"while the ranks computed on all cores. Of this time, the kernel took {ended} to end the tuner."
         )
     if os.geteuid() == 0:
         lines.append(
-            "A tuner of root that has changed something, and its guard, come before all ranks (SCHED_RR); those of an "
-            "ordinary user may wait for a core."
+            "If the tuner of root has changed something, it and its guard come before all ranks (SCHED_RR). The tuner "
+            "and the guard of an ordinary user may have to wait for a core."
         )
     return "\n".join(lines) + "\n"
 

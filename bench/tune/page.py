@@ -221,16 +221,14 @@ def _cost(results: Results) -> Iterator[str]:
     yield ""
     rate = f" ({cost.calls_per_s[0]:.0f} {cost.calls_per_s[1]} a second)" if cost.calls_per_s else ""
     yield (
-        f"Beside {cost.ranks} ranks that call MPI and sleep between{rate}: tuner and guard take "
-        f"{cell(cost.core_share, '.2%')} "
-        f"of one core and {cost.memory_bytes / 1e6:.1f} MB (proportional set size); the command `rankwise "
-        f"tune`, which waits "
-        f"for the job, {cost.waiting_share:.2%} and {cost.waiting_bytes / 1e6:.1f} MB. From the command to "
-        f"the tuner's first "
-        f"event pass {cell([1e3 * each for each in cost.start_s], '.0f')} ms. With {cost.ranks} ranks on two PUs no "
-        f"mapping is better, so the tuner searched for none. A decision for as many on a simulated node that has a "
-        f"core for each takes {1e3 * cost.decision_s:.1f} ms. What the tuner takes while it acts is in the tables "
-        "above."
+        f"Beside {cost.ranks} ranks that call MPI and sleep between the calls{rate}, tuner and guard take "
+        f"{cell(cost.core_share, '.2%')} of one core and {cost.memory_bytes / 1e6:.1f} MB (proportional set size). The "
+        f"command `rankwise tune`, which waits for the job, takes {cost.waiting_share:.2%} and "
+        f"{cost.waiting_bytes / 1e6:.1f} MB. The tuner's first event comes "
+        f"{cell([1e3 * each for each in cost.start_s], '.0f')} ms after the command. On two PUs, no mapping of "
+        f"{cost.ranks} ranks is better than another, so the tuner searched for none. On a simulated node with a core "
+        f"for each of as many ranks, a decision takes {1e3 * cost.decision_s:.1f} ms. What the tuner takes while it "
+        "acts is in the tables above."
     )
     yield ""
 
@@ -242,7 +240,7 @@ def _calls(results: Results) -> Iterator[str]:
     yield ""
     yield (
         "One rank calls MPI as fast as it can, with calls that do nearly nothing (bench/record_overhead.c). "
-        f"{PAIRS} pairs of runs, without the preloaded library and with it, one after the other. Nanoseconds a call:"
+        f"It ran {PAIRS} times without the preloaded library and with it, one after the other. Nanoseconds a call:"
     )
     yield ""
     rows = [
