@@ -20,8 +20,11 @@ MODES: tuple[Mode, ...] = ("machine",)
 
 _COLUMNS = ["kind", "target", "reached", "reproduced", "tested", "not tested", "calibrations", "passes"]
 _NOTE = (
-    "Calibrations are statements that machine files and cases were made from. They are not counted as tests. But if "
-    "one of them does not come out as the paper says, its kind fails. A number is reproduced if it differs from the "
+    "`reached` is the share of the tested statements of a kind that are reproduced. A kind passes if that is as "
+    "much as its target. `ordering` is which of two is larger or faster, or a direction; `number` is by how much. "
+    "Calibrations are statements that machine files and cases were made from. They are not counted as tests. But "
+    "if one of them does not come out as the paper says, its kind fails. A number is reproduced if it differs "
+    "from the "
     f"paper's by at most {100 * CLOSE:.0f} % of it."
 )
 _LETTERS = (
