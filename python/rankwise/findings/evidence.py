@@ -594,7 +594,29 @@ class Evidence:
         if not len(sites) or not total_s > 0:
             return None
         top = sites.sort("time_s", descending=True).row(0, named=True)
-        if top["time_s"] < total_s / 2:
+        return None if top["time_s"] < total_s / 2 else _where(top)
+
+    def waits_at(self, ranks: Collection[int]) -> str | None:
+        """Where some ranks together spent most of their time in MPI, `MPI_Recv at PLACE`; `None`: not known.
+
+        Args:
+            ranks: World ranks, of which the calls of MPI_Init and MPI_Finalize do not count.
+        """
+        sites = self.recording.call_sites.drop_nulls("time_s").filter(
+            pl.col("rank").is_in(list(ranks)) & ~pl.col("call").str.contains("^MPI_(Init|Finalize)")
+        )
+        places = ("call", "module", "offset")
+        summed = sites.group_by(places).agg(
+            pl.col("time_s").sum(), pl.col("file", "line", "function").first()
+        )
+        total_s = summed["time_s"].sum()
+        if not len(summed) or not total_s > 0:
             return None
-        where = f"{top['file']}:{top['line']}" if top["file"] else f"{top['module']}+{top['offset']:#x}"
-        return f"{where} ({top['function']})" if top["function"] else where
+        top = summed.sort("time_s", *places, descending=[True, False, False, False]).row(0, named=True)
+        return None if top["time_s"] < total_s / 2 else f"{top['call']} at {_where(top)}"
+
+
+def _where(site: dict[str, Any]) -> str:
+    """File and line, or the offset in the module, and the function."""
+    where = f"{site['file']}:{site['line']}" if site["file"] else f"{site['module']}+{site['offset']:#x}"
+    return f"{where} ({site['function']})" if site["function"] else where

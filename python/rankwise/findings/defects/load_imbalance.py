@@ -138,6 +138,8 @@ def _found(evidence: Evidence, least: np.ndarray, most: np.ndarray, waited_s: np
         f"the others are in MPI for {seconds_text(float(times.mpi_s[~heavy].mean()))}, "
         f"{ranks_text(ranks)} for {seconds_text(float(times.mpi_s[heavy].mean()))}",
     ]
+    if at := evidence.waits_at(np.flatnonzero(~heavy).tolist()):
+        lines.append(f"most of that of the others is in {at}, where the work before it is uneven")
     early_s = times.elapsed_s - float(times.time_s[~heavy].mean())
     if early_s >= max(LEAST_S, LEAST_SHARE * times.elapsed_s):
         lines.append(f"the others call MPI_Finalize {seconds_text(early_s)} earlier, and wait there")

@@ -116,6 +116,11 @@ def find(evidence: Evidence) -> list[Finding]:
             evidence=[
                 f"rank {worst.receiver} waits {seconds_text(worst.receiver_waits_s)}, rank {worst.sender} "
                 f"{seconds_text(worst.sender_waits_s)}, for messages of about {bytes_text(worst.size_bytes)}",
+                *(
+                    f"rank {rank} waits at {at}"
+                    for rank, call in ((worst.receiver, worst.receive), (worst.sender, worst.send))
+                    if (at := evidence.place_of(rank, call))
+                ),
                 f"interrupts and network protocols take {worst.share[slow] * 100:.0f} % of the core of rank {slow}, "
                 f"{worst.share[fast] * 100:.0f} % of that of rank {fast}",
             ],

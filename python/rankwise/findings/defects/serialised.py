@@ -57,8 +57,9 @@ def find(evidence: Evidence) -> list[Finding]:
     pairs = sorted(_inside(evidence, ranks), key=lambda pair: -pair.waited_s)
     lines = [
         f"rank {pair.waiting} waits {seconds_text(pair.waited_s)} in {CALL_NAMES[pair.waiting_call]} while "
-        f"rank {pair.late} computes"
+        f"rank {pair.late} computes" + (f", at {at}" if at else "")
         for pair in pairs[:3]
+        for at in [evidence.place_of(pair.waiting, str(CALL_NAMES[pair.waiting_call]))]
     ]
     together = float(times.useful_least_s[ranks].sum())
     lines.append(
