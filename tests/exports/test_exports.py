@@ -11,7 +11,7 @@ import pytest
 from raw_writer import FINALIZED, POLL, SCHED, TRACED, UNTIMED, Rank, u, write_recording, z
 
 from rankwise.cli import main
-from rankwise.exports import matrix_market, metis, perfetto
+from rankwise.exports import matrix_market, metis, mpip, perfetto
 from rankwise.placement.graph import load_graph
 from rankwise.recording import Recording
 from rankwise.recording.collection import TABLES
@@ -183,6 +183,31 @@ def test_mpip_names_the_places_that_were_recorded(tmp_path):
     assert [line[:4] for line in section(text, "Aggregate Sent Message Size")] == [
         ["Send", "1", "3", "24"], ["Send", "2", "2", "16"]
     ]  # fmt: skip
+
+
+def test_names_with_blanks_are_one_column_in_mpip(ring, tmp_path):
+    # GIVEN two functions of C++, of which one has no line
+    recording = Recording.open(ring())
+    place = {"rank": 0, "count": 1, "time_s": 1e-3, "bytes": 8, "module": "/a/my app"}
+    rows = [
+        {
+            "call": "MPI_Send",
+            "offset": 64,
+            "function": "sum(int, double const*)",
+            "file": "/src/my sums.cpp",
+            "line": 7,
+        },
+        {"call": "MPI_Recv", "offset": 80, "function": "operator new"},
+    ]
+    sites = pl.DataFrame([place | row for row in rows], schema=recording.call_sites.schema)
+    table = recording.table
+    recording.table = lambda name: sites if name == "call_sites" else table(name)
+    mpip.write(recording, tmp_path / "out.mpiP")
+    # THEN a reader of columns has each in its own
+    assert section((tmp_path / "out.mpiP").read_text(), "Callsites: 2") == [
+        ["1", "0", "my_app+0x50", "operator_new", "Recv"],
+        ["2", "0", "my_sum.cpp", "7", "sum(int,double_const*)", "Send"],
+    ]
 
 
 def test_a_profile_takes_times(tmp_path, capsys):

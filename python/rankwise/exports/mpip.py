@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Iterable, Iterator
 from datetime import datetime, timezone
@@ -114,7 +115,7 @@ def _places(sites: pl.DataFrame) -> Iterator[str]:
         )
         name, function = Path(file).name if file else "[unknown]", row["function"] or "[unknown]"
         line = "" if row["line"] is None else row["line"]
-        yield f"{row['site']:>3}   0 {name:<30} {line:>6} {function:<24} {_short(row['call'])}"
+        yield f"{row['site']:>3}   0 {_word(name):<30} {line:>6} {_word(function):<24} {_short(row['call'])}"
 
 
 def _aggregate(timed: pl.DataFrame, app_s: float, mpi_s: float) -> Iterator[str]:
@@ -166,6 +167,11 @@ def _by_rank(timed: pl.DataFrame, ranks: pl.DataFrame) -> Iterator[str]:
             f"{'-' if at is None else format(at * 1e3, '.4g'):>8}" for at in (max_s, mean_s, min_s)
         )
         yield f"{_short(call):<17} {site:>4} {rank:>4} {count:>6} {times} {shares}"
+
+
+def _word(text: str) -> str:
+    """A name as one word, as columns are told apart by blanks: `f(int,_double_const*)` would be two without."""
+    return re.sub(r"\s+", "_", re.sub(r",\s+", ",", text.strip())) or "[unknown]"
 
 
 def _short(call: Any) -> str:
