@@ -3,6 +3,7 @@
 
 import io
 import json
+import re
 
 import jsonschema
 import msgspec
@@ -391,12 +392,14 @@ def test_numbers_and_headings_of_call_sites_are_never_cut(tmp_path, times):
     assert max(map(len, text.splitlines())) <= 80
     heading, *rows = text.splitlines()
     assert heading.split("  ")[0] == "Call sites"
-    for name in ("time a rank", "of run", "calls", "place"):
+    for name in ("time a rank", "of run", "calls", "bytes"):
         assert name in heading
-    for at, row in enumerate(rows):
-        for number in ("123 ms", "12.3 %", "1 G" if times > 1 else " 1 ", f"+{0x6912345 + at:#x}"):
+    for at, (row, place) in enumerate(zip(rows[::2], rows[1::2], strict=True)):
+        for number in ("123 ms", "12.3 %", "1 G" if times > 1 else " 1 "):
             assert number in row
-        assert "los, l" in row
+        assert re.fullmatch(
+            rf" +…?\S*Multigrid::exchange_all_halos, libsolver_\S+ \+{0x6912345 + at:#x}", place
+        )
 
 
 def test_of_a_table_only_the_free_text_is_cut():
@@ -424,12 +427,33 @@ def test_a_recording_without_call_sites_says_nothing_of_them(record):
     assert "Call sites" not in render(report, verbose=True) and "Call sites" not in render_html(report)
 
 
-def test_of_many_call_sites_the_terminal_says_where_the_others_are(tmp_path):
+def test_all_call_sites_are_in_the_terminal(tmp_path):
     rank = Rank(0, 1, modules=["/nowhere/app"])
     rank.sites = [(0, "MPI_Send", 16 * at, 1, 1000 * at, 8) for at in range(1, 31)]
     report = report_of(write_recording(tmp_path / "sites.rw", [rank]))
-    assert "22 more are in the HTML report and in `rankwise report --json`" in render(report, verbose=True)
+    rows = render(report, section="call-sites").splitlines()[1:]
+    assert [row.split()[-1] for row in rows] == [f"+{16 * at:#x}" for at in range(30, 0, -1)]
     assert render_html(report).count("<code>MPI_Send</code> <small>+0x") == 30
+
+
+def test_places_that_are_too_long_for_a_row_stand_below_it(tmp_path):
+    # GIVEN a function of C++ whose name is longer than what a row has left
+    rank = Rank(0, 1, modules=["/nowhere/app"])
+    rank.sites = [(0, "MPI_Send", 16 * at, 1, 1000, 8) for at in (1, 2)]
+    report = report_of(write_recording(tmp_path / "sites.rw", [rank]))
+    name = "void LAMMPS_NS::Communicator<std::pair<int, int> >::forward_comm_of_pairs(double*, int)"
+    sites = [
+        msgspec.structs.replace(site, function=name, file=file, line=7)
+        for site, file in zip(report.call_sites, ("/src/comm_brick_direct.cpp", "/src/a.cpp"), strict=True)
+    ]
+    heading, first, place, _, other = render(
+        msgspec.structs.replace(report, call_sites=sites), section="call-sites"
+    ).splitlines()
+    # THEN it is whole, with its file, but for what is of no use there
+    assert first.split()[:3] == ["MPI_Send", "1", "us"] and heading.startswith("Call sites")
+    assert place.strip() == "LAMMPS_NS::Communicator::forward_comm_of_pairs, comm_brick_direct.cpp:7"
+    assert other.strip() == "LAMMPS_NS::Communicator::forward_comm_of_pairs, a.cpp:7"
+    assert len(place) <= 80
 
 
 def test_ranks_that_stood_still_outside_mpi_are_noted(tmp_path):

@@ -3,26 +3,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+
+from rich.cells import cell_len
 from rich.console import RenderableType
-from rich.padding import Padding
+from rich.text import Text
 
 from rankwise.quantities import bytes_text, count_text, seconds_text
 from rankwise.report.data import ReportData
 from rankwise.report.text.tables import COLUMNS, room, table
 from rankwise.report.words import percent, place_text
 
-_SHOWN = 8
-# Of a place: with less, columns stand closer.
-_LEAST_ROOM = 24
+_INDENT = "    "
+_HEADINGS = ("Call sites", "time a rank", "of run", "calls", "bytes")
 
 
 def view(report: ReportData) -> list[RenderableType]:
-    """The places with the most time, the most calls where they were not timed."""
+    """All places, those with the most time first, with the most calls where they were not timed.
+
+    A place stands in its row where all of them fit there whole, or else below it.
+    """
     sites, ranks = report.call_sites, max(len(report.ranks.rank), 1)
     if not sites:
         return []
-    headings = ("Call sites", "time a rank", "of run", "calls", "bytes")
-    numbers = [
+    rows = [
         (
             f"  {site.call}",
             "-" if site.time_s is None else seconds_text(site.time_s / ranks),
@@ -30,17 +34,26 @@ def view(report: ReportData) -> list[RenderableType]:
             count_text(site.count),
             bytes_text(site.bytes) if site.bytes else "-",
         )
-        for site in sites[:_SHOWN]
+        for site in sites
     ]
-    gap = 2 if room(headings, numbers, COLUMNS) >= _LEAST_ROOM else 1
-    wide = room(headings, numbers, COLUMNS, gap)
-    rows = [(*row, place_text(site, wide)) for row, site in zip(numbers, sites, strict=False)]
-    parts: list[RenderableType] = [table((*headings, "place"), rows, left=(0, 5), gap=gap)]
-    if len(sites) > _SHOWN:
-        parts.append(
-            Padding(
-                f"{len(sites) - _SHOWN} more are in the HTML report and in `rankwise report --json`",
-                (0, 0, 0, 2),
-            )
-        )
-    return parts
+    wide = room(_HEADINGS, rows, COLUMNS)
+    whole = [place_text(site, COLUMNS**2) for site in sites]
+    if max(map(cell_len, whole)) <= wide:
+        placed = [(*row, place) for row, place in zip(rows, whole, strict=True)]
+        return [table((*_HEADINGS, "place"), placed, left=(0, 5))]
+    below = [_INDENT + place_text(site, COLUMNS - len(_INDENT)) for site in sites]
+    return [*_rows(rows, below)]
+
+
+def _rows(rows: Sequence[Sequence[str]], below: Sequence[str]) -> Iterator[Text]:
+    """A table with a line below each row."""
+    widths = [max(map(cell_len, column)) for column in zip(_HEADINGS, *rows, strict=True)]
+
+    def line(cells: Sequence[str]) -> str:
+        first, *others = zip(cells, widths, strict=True)
+        return "  ".join([first[0].ljust(first[1]), *(cell.rjust(width) for cell, width in others)])
+
+    yield Text(line(_HEADINGS), style="bold")
+    for row, place in zip(rows, below, strict=True):
+        yield Text(line(row))
+        yield Text(place, no_wrap=True, overflow="ellipsis")
