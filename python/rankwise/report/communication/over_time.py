@@ -34,27 +34,12 @@ def over_time(recording: Recording, split: SplitWaits | None) -> OverTime | None
         return None
     if split.waits is None:
         return OverTime(0.0, [], [], [], [], [], 1, [], None, split.why_not)
-    timeline, clear = recording.timeline(), clear_calls(split)
-    ranks = timeline.on_one_clock()
-    start_s = np.array([each.start_s for each in ranks])
-    # The time of a rank that did not end well may be shorter than its trace, or not known.
-    time_s = np.nan_to_num(recording.ranks.sort("rank")["time_s"].to_numpy().astype(float))
-    until_s = np.maximum(start_s + time_s, [each.end_s.max(initial=0.0) for each in ranks])
-    edges = np.linspace(start_s.min(), max(until_s.max(), start_s.min() + 1e-9), _PIECES + 1)
-    unit = ranks_per_group(len(ranks))
-    # By group and piece: in the run, then computing, without a core, waiting, in transfer, in other calls.
-    spent_s = np.zeros((-(-len(ranks) // unit), 6, _PIECES))
-    for rank, (events, own) in enumerate(zip(ranks, timeline.waited, strict=True)):
-        inside = np.clip(
-            np.minimum(edges[1:], until_s[rank]) - np.maximum(edges[:-1], start_s[rank]), 0, None
-        )
-        rest = _without_computation(events, own, split.shares[rank], clear, edges, float(until_s[rank]))
-        spent_s[rank // unit, 0] += inside
-        spent_s[rank // unit, 1] += np.clip(inside - rest.sum(axis=0), 0, None)
-        spent_s[rank // unit, 2:] += rest
+    unit = ranks_per_group(recording.world_size)
+    edges, spent_s = spent(recording, split, _PIECES, unit)
     all_s = spent_s.sum(axis=0)
     shares = all_s[1:] / np.maximum(all_s[1:].sum(axis=0), 1e-300)
     width_s = edges[1] - edges[0]
+    ranks = recording.timeline().on_one_clock()
     members = np.diff(np.append(np.arange(0, len(ranks), unit), len(ranks)))
     letters = np.array(list(_LETTERS))[spent_s[:, 1:].argmax(axis=1)]
     letters[spent_s[:, 0] < 0.5 * width_s * members[:, None]] = "."
@@ -71,6 +56,38 @@ def over_time(recording: Recording, split: SplitWaits | None) -> OverTime | None
         iterations=iterations(ranks, float(edges[0])),
         why_not=None,
     )
+
+
+def spent(recording: Recording, split: SplitWaits, pieces: int, unit: int) -> tuple[_Floats, _Floats]:
+    """What ranks spent their time on, piece by piece of the run.
+
+    Args:
+        recording: The run.
+        split: Of `split_waits`, with waits.
+        pieces: How many, of equal length.
+        unit: Consecutive ranks in a group.
+
+    Returns:
+        The edges of the pieces; by group and piece the time in the run, then that computing, without a core, waiting,
+        in transfer and in other calls.
+    """
+    timeline, clear = recording.timeline(), clear_calls(split)
+    ranks = timeline.on_one_clock()
+    start_s = np.array([each.start_s for each in ranks])
+    # The time of a rank that did not end well may be shorter than its trace, or not known.
+    time_s = np.nan_to_num(recording.ranks.sort("rank")["time_s"].to_numpy().astype(float))
+    until_s = np.maximum(start_s + time_s, [each.end_s.max(initial=0.0) for each in ranks])
+    edges = np.linspace(start_s.min(), max(until_s.max(), start_s.min() + 1e-9), pieces + 1)
+    spent_s = np.zeros((-(-len(ranks) // unit), 6, pieces))
+    for rank, (events, own) in enumerate(zip(ranks, timeline.waited, strict=True)):
+        inside = np.clip(
+            np.minimum(edges[1:], until_s[rank]) - np.maximum(edges[:-1], start_s[rank]), 0, None
+        )
+        rest = _without_computation(events, own, split.shares[rank], clear, edges, float(until_s[rank]))
+        spent_s[rank // unit, 0] += inside
+        spent_s[rank // unit, 1] += np.clip(inside - rest.sum(axis=0), 0, None)
+        spent_s[rank // unit, 2:] += rest
+    return edges, spent_s
 
 
 def _without_computation(

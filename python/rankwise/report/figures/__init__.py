@@ -11,11 +11,12 @@ import numpy as np
 
 from rankwise import whole_files
 from rankwise.errors import RankwiseError
+from rankwise.quantities import bytes_text
 from rankwise.recording import Recording
 from rankwise.report import time_words
 from rankwise.report.data import ReportData
 from rankwise.report.figures import timeline
-from rankwise.report.figures.drawing import new, title
+from rankwise.report.figures.drawing import MOST_GROUPS, NOTHING, SHADES, new, rank_ticks, title
 from rankwise.report.html.distribution import bars, legend
 from rankwise.report.html.stack import COLOURS
 from rankwise.report.matrix import coarser
@@ -24,7 +25,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 FORMATS = (".svg", ".pdf")
-_MOST_GROUPS, _MOST_LINES = 1024, 64
+_MOST_LINES = 64
+# Values of which the least is more than a tenth of the most are on a scale from 0, as in the HTML.
+_CLOSE = 10
 
 
 def check(directory: Path, force: bool) -> None:
@@ -56,8 +59,8 @@ def write(directory: Path, report: ReportData, recording: Recording) -> list[str
     missing = []
     ways: dict[str, Callable[[], Figure]] = {
         "time-per-rank": lambda: _time(report),
-        "communication-matrix": lambda: _matrix(report),
-        "message-distribution": lambda: _distribution(report),
+        "communication-matrix": lambda: draw_matrix(report),
+        "message-distribution": lambda: draw_distribution(report),
         "timeline": lambda: timeline.draw(report, recording),
     }
     with (
@@ -96,15 +99,22 @@ def _time(report: ReportData) -> Figure:
         )
         below = above
     axes.set(xlabel="rank", ylabel="time (s)", xlim=(edges[0], edges[-1]))
+    rank_ticks(axes.xaxis)
     title(axes, f"{report.program.name} on {report.program.world_size} ranks: time per rank")
     drawing.legend(loc="outside lower center", ncols=3, fontsize=8)
     return drawing
 
 
-def _matrix(report: ReportData) -> Figure:
-    from matplotlib.colors import LogNorm
+def draw_matrix(report: ReportData) -> Figure:
+    """Bytes from each rank to each.
 
-    matrix = coarser(report.matrix, _MOST_GROUPS)
+    Raises:
+        RankwiseError: There are no messages.
+    """
+    from matplotlib.colors import LinearSegmentedColormap, LogNorm, Normalize
+    from matplotlib.ticker import FuncFormatter
+
+    matrix = coarser(report.matrix, MOST_GROUPS)
     if not matrix.source:
         raise RankwiseError("there are no messages")
     cells = np.zeros((matrix.groups, matrix.groups))
@@ -112,14 +122,16 @@ def _matrix(report: ReportData) -> Figure:
     cells[matrix.source, matrix.destination] = np.maximum(matrix.bytes, 1)
     drawing = new(5.4)
     axes = drawing.subplots()
+    axes.set_facecolor(NOTHING)
     ranks, step = report.program.world_size, matrix.ranks_per_group
     most = matrix.groups * step - 0.5
+    least, highest = float(cells[cells > 0].min()), float(cells.max())
     image = axes.imshow(
         np.ma.masked_equal(cells, 0),
-        norm=LogNorm(vmin=min(matrix.bytes, default=1) or 1, vmax=max(cells.max(), 2)),
+        norm=Normalize(0, highest) if highest < _CLOSE * least else LogNorm(least, highest),
         extent=(-0.5, most, most, -0.5),
         interpolation="nearest",
-        cmap="viridis_r",
+        cmap=LinearSegmentedColormap.from_list("rankwise", SHADES),
     )
     ends = [at - 0.5 for at in np.flatnonzero(np.diff(report.ranks.host)) + 1]
     if len(ends) <= _MOST_LINES and report.ranks.rank == list(range(ranks)):
@@ -129,27 +141,40 @@ def _matrix(report: ReportData) -> Figure:
     axes.set(
         xlabel="receiver (rank)", ylabel="sender (rank)", xlim=(-0.5, ranks - 0.5), ylim=(ranks - 0.5, -0.5)
     )
+    for axis in (axes.xaxis, axes.yaxis):
+        rank_ticks(axis)
     label = "bytes" if step == 1 else f"bytes, {step} ranks a cell"
-    drawing.colorbar(image, ax=axes, label=label)
+    drawing.colorbar(image, ax=axes, label=label, format=FuncFormatter(lambda size, _: bytes_text(size)))
     title(axes, f"{report.program.name}: bytes sent")
     return drawing
 
 
-def _distribution(report: ReportData) -> Figure:
+def draw_distribution(report: ReportData) -> Figure:
+    """Which channel messages and bytes travel, a row a placement.
+
+    Raises:
+        RankwiseError: Where the ranks ran is not known.
+    """
+    from matplotlib.patches import Patch
+
     if not report.distributions:
         raise RankwiseError("where the ranks ran is not known")
     drawing = new(2.8 * len(report.distributions))
     rows = drawing.subplots(len(report.distributions), 2, squeeze=False)
     for placed, both in zip(report.distributions, rows, strict=True):
+        keys: dict[str, str] = {}
         for axes, (what, found) in zip(both, bars(placed), strict=True):
             names = [name for name, _, _ in found]
             left = np.zeros(len(found))
             for at, (label, colour) in enumerate(legend(placed)):
                 shares = np.array([100 * pieces[at].share for _, pieces, _ in found])
-                axes.barh(names, shares, 0.7, left, color=colour, label=label)
+                axes.barh(names, shares, 0.7, left, color=colour)
                 left += shares
+                if shares.any():
+                    keys[label] = colour
             axes.invert_yaxis()
             axes.set(xlabel=f"share of the {what} (%)", xlim=(0, 100))
         title(both[0], placed.name)
-        both[1].legend(fontsize=7, loc="upper left", bbox_to_anchor=(1.02, 1))
+        handles = [Patch(color=colour, label=label) for label, colour in keys.items()]
+        both[1].legend(handles=handles, fontsize=7, loc="upper left", bbox_to_anchor=(1.02, 1))
     return drawing

@@ -8,29 +8,25 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rankwise.errors import RankwiseError
-from rankwise.exports.calls import Calls, calls
+from rankwise.findings.evidence import Evidence
 from rankwise.recording import Recording
-from rankwise.recording.raw import CALL_CLASSES
+from rankwise.report.communication.over_time import spent
 from rankwise.report.data import ReportData
-from rankwise.report.figures.drawing import new, title
-from rankwise.report.html.look import BLUE, GREEN, GREY, ORANGE, SKY
+from rankwise.report.figures.drawing import MOST_GROUPS, new, rank_ticks, title
+from rankwise.report.html.communication import states
+from rankwise.report.html.stack import COLOURS
+from rankwise.report.matrix import ranks_per_group
+from rankwise.report.waiting import split_waits
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _PIECES = 1600
-# What ranks do, as the timeline tells it: name and colour.
-DOING = (
-    ("computation", BLUE),
-    ("point-to-point", GREEN),
-    ("completion of requests", ORANGE),
-    ("collectives", SKY),
-    ("other MPI", GREY),
-)
+_PARTS = ("computation", "core", "waiting", "transfer", "other_mpi")
 
 
 def draw(report: ReportData, recording: Recording) -> Figure:
-    """The recorded run, a row a rank.
+    """The recorded run, a row a rank; of many ranks, a row for consecutive ones.
 
     Raises:
         RankwiseError: No exact trace of the whole run, or one without calls.
@@ -38,63 +34,39 @@ def draw(report: ReportData, recording: Recording) -> Figure:
     from matplotlib.colors import to_rgb
     from matplotlib.patches import Patch
 
-    ranks = calls(recording.timeline())
-    end_s = max((float(of.end_s.max()) for of in ranks if len(of.end_s)), default=0.0)
-    if end_s <= 0:
+    # Says what is missing where there is no trace.
+    timeline = recording.timeline()
+    split = split_waits(recording, Evidence(recording).computation)
+    if split is None or split.waits is None:
+        raise RankwiseError(
+            "waiting is not known" if split is None else split.why_not or "waiting is not known"
+        )
+    if not any(len(each.end_s) for each in timeline.ranks):
         raise RankwiseError("there are no calls in the trace")
-    edges = np.linspace(0, end_s, _PIECES + 1)
-    shares = np.stack([shares_of(of, edges) for of in ranks])
-    colours = np.array([to_rgb(colour) for _, colour in DOING])
-    # What several things share has a colour between theirs; before and after a rank's calls nothing is drawn.
-    raster = np.concatenate([shares @ colours, shares.sum(axis=2, keepdims=True)], axis=2)
-    drawing = new(min(2.0 + 0.08 * len(ranks), 7.0))
+    ranks = report.program.world_size
+    unit = ranks_per_group(ranks, MOST_GROUPS)
+    edges, spent_s = spent(recording, split, _PIECES, unit)
+    members = np.diff(np.append(np.arange(0, ranks, unit), ranks))
+    shares = spent_s[:, 1:] / ((edges[1] - edges[0]) * members[:, None, None])
+    # What several things share has a colour between theirs; before and after a rank's run nothing is drawn.
+    colours = np.array([to_rgb(COLOURS[part]) for part in _PARTS])
+    there = shares.sum(axis=1)
+    raster = np.einsum("gpt,pc->gtc", shares, colours) / np.maximum(there, 1e-300)[:, :, None]
+    drawing = new(min(2.0 + 0.08 * len(shares), 7.0))
     axes = drawing.subplots()
     axes.imshow(
-        np.clip(raster, 0, 1),
-        extent=(0, end_s, len(ranks) - 0.5, -0.5),
+        np.clip(np.concatenate([raster, there[:, :, None]], axis=2), 0, 1),
+        extent=(0, float(edges[-1] - edges[0]), len(shares) * unit - 0.5, -0.5),
         aspect="auto",
         interpolation="nearest",
     )
-    axes.set(xlabel="time after MPI_Init (s)", ylabel="rank")
+    axes.set(xlabel="time after MPI_Init (s)", ylabel="rank", ylim=(ranks - 0.5, -0.5))
+    rank_ticks(axes.yaxis)
     title(axes, f"{report.program.name}: what each rank did")
     drawing.legend(
-        handles=[Patch(color=colour, label=name) for name, colour in DOING],
+        handles=[Patch(color=each["colour"], label=each["name"]) for each in states(report)],
         loc="outside lower center",
         ncols=3,
         fontsize=8,
     )
     return drawing
-
-
-def shares_of(of: Calls, edges: np.ndarray) -> np.ndarray:
-    """By piece of time the share of each of `DOING`; nothing before MPI_Init ended, and after the last call."""
-    doing = _kinds()[of.kind]
-    spent_s = np.zeros((len(edges) - 1, len(DOING)))
-    for at in range(1, len(DOING)):
-        mine = doing == at
-        begin_s, end_s = of.begin_s[mine], of.end_s[mine]
-        if len(begin_s):
-            # Time spent until each edge: calls of a rank do not overlap.
-            times_s = np.column_stack([begin_s, end_s]).reshape(-1)
-            until_s = np.concatenate([[0.0], np.repeat(np.cumsum(end_s - begin_s), 2)[:-1]])
-            spent_s[:, at] = np.diff(np.interp(edges, times_s, until_s, left=0.0, right=float(until_s[-1])))
-    spent_s[:, 0] = np.maximum(np.diff(edges) - spent_s.sum(axis=1), 0.0)
-    last_s = of.end_s[-1] if len(of.end_s) else of.init_s
-    spent_s[(edges[1:] <= of.init_s) | (edges[:-1] >= last_s)] = 0.0
-    shares: np.ndarray = spent_s / np.diff(edges)[:, None]
-    return shares
-
-
-def _kinds() -> np.ndarray:
-    """By kind of call, as `Calls` has it, what it is in the timeline; samples are none."""
-    kinds = []
-    for kind in [*CALL_CLASSES.tolist(), "polls", "none"]:
-        if kind == "none":
-            kinds.append(0)
-        elif "collective" in kind:
-            kinds.append(3)
-        elif kind in ("complete", "polls"):
-            kinds.append(2)
-        else:
-            kinds.append(1 if "send" in kind or "recv" in kind or kind in ("probe", "start") else 4)
-    return np.array(kinds)
