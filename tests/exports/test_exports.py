@@ -206,7 +206,7 @@ def test_names_with_blanks_are_one_column_in_mpip(ring, tmp_path):
     # THEN a reader of columns has each in its own
     assert section((tmp_path / "out.mpiP").read_text(), "Callsites: 2") == [
         ["1", "0", "my_app+0x50", "operator_new", "Recv"],
-        ["2", "0", "my_sum.cpp", "7", "sum(int,double_const*)", "Send"],
+        ["2", "0", "my_sums.cpp", "7", "sum(int,double_const*)", "Send"],
     ]
 
 

@@ -427,13 +427,17 @@ def test_a_recording_without_call_sites_says_nothing_of_them(record):
     assert "Call sites" not in render(report, verbose=True) and "Call sites" not in render_html(report)
 
 
-def test_all_call_sites_are_in_the_terminal(tmp_path):
+def test_call_sites_are_in_the_terminal_up_to_some_screens_of_them(tmp_path):
     rank = Rank(0, 1, modules=["/nowhere/app"])
     rank.sites = [(0, "MPI_Send", 16 * at, 1, 1000 * at, 8) for at in range(1, 31)]
     report = report_of(write_recording(tmp_path / "sites.rw", [rank]))
     rows = render(report, section="call-sites").splitlines()[1:]
     assert [row.split()[-1] for row in rows] == [f"+{16 * at:#x}" for at in range(30, 0, -1)]
     assert render_html(report).count("<code>MPI_Send</code> <small>+0x") == 30
+    # AND of very many it says where the others are
+    many = msgspec.structs.replace(report, call_sites=report.call_sites * 6)
+    last = render(many, section="call-sites").splitlines()[-1]
+    assert last == "  30 more are in the HTML report and in `rankwise report --json`"
 
 
 def test_places_that_are_too_long_for_a_row_stand_below_it(tmp_path):

@@ -16,13 +16,16 @@ from rankwise.explain.timeline import Timeline
 from rankwise.findings.on_machine import OnMachine
 from rankwise.machine.machine import topology_of
 from rankwise.machine.placement import Placement
+from rankwise.quantities import seconds_text
 from rankwise.recording import Recording
 from rankwise.replay.predictor import Predictor
 from rankwise.report.build import build
 from rankwise.report.html import look, render
-from rankwise.report.html.predicted import bars, largest_losses
+from rankwise.report.html.predicted import bars
 from rankwise.report.placements import Placed
 from rankwise.report.predicted.predict import PLACED, timeline
+from rankwise.report.predicted.words import largest_losses
+from rankwise.report.text import render as render_text
 from rankwise.schedule.source import Source
 
 MS = MB = 1_000_000
@@ -152,8 +155,31 @@ def test_bars_are_as_long_as_the_times(report):
     ran, blocked, placed = bars(report)
     longest = max(ran.placement.time_s, ran.placement.high_s)
     assert ran.share == pytest.approx(ran.placement.time_s / longest)
-    assert blocked.change_s == pytest.approx(blocked.placement.time_s - ran.placement.time_s)
+    less_s = ran.placement.time_s - blocked.placement.time_s
+    assert (ran.change, blocked.change) == ("-", f"{seconds_text(less_s)} less")
     assert sum(piece.share for piece in ran.pieces) == pytest.approx(1)
+
+
+def test_the_terminal_compares_predicted_times_with_their_intervals(report):
+    # GIVEN the report and its section
+    ran, blocked, misfit, placed = report.predicted.placements
+    for text in (render_text(report), render_text(report, section="placements")):
+        lines = text[text.index("Placements compared") :].splitlines()
+        assert max(map(len, lines)) <= 80
+        # THEN both have what the page has
+        rows = {line[2:11].strip(): line[11:].split("  ") for line in lines[1:4]}
+        assert list(rows) == ["as it ran", "blocked", PLACED]
+        for each in (ran, blocked, placed):
+            numbers = [part.strip() for part in rows[each.name] if part.strip()]
+            assert numbers[:3] == [
+                seconds_text(each.time_s),
+                seconds_text(each.low_s),
+                seconds_text(each.high_s),
+            ]
+        assert rows["as it ran"][-1] == "80 MB" and rows["blocked"][-1] == "0 B"
+        assert f"not predicted, misfit: {misfit.why_not}" in " ".join(text.split())
+    # AND the section what is lost
+    assert "as it ran loses most to: network bytes" in text
 
 
 def test_where_nothing_can_be_predicted_it_says_why(crossed, monkeypatch):
@@ -163,6 +189,7 @@ def test_where_nothing_can_be_predicted_it_says_why(crossed, monkeypatch):
     report = build(crossed, on_machine=on(crossed))
     assert report.predicted.placements == [] and report.predicted.why_not == "there is no trace"
     assert "No time is predicted: there is no trace." in render(report)
+    assert "no time is predicted: there is no trace" in render_text(report, section="placements")
 
 
 def test_without_a_machine_placements_are_compared_by_bytes(crossed):

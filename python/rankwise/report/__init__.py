@@ -24,7 +24,7 @@ SECTIONS = {
     "context": "Context",
 }
 # Drawn in HTML alone.
-IN_HTML_ONLY = ("placements", "predicted")
+IN_HTML_ONLY = ("predicted",)
 # What the report begins with.
 FIRST = ("fix", "efficiency", "time", "map")
 # Findings, and ranks of which the time is drawn, on the first screen; and nodes of its map.

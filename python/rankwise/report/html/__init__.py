@@ -41,6 +41,7 @@ from rankwise.report.html import (
     stack,
     templates,
 )
+from rankwise.report.predicted import words as predicted_words
 
 # Rows of a table; others are in the JSON.
 _MOST_ROWS = 400  # of a table: with 500 nothing else fits into 2 MB at 10 000 ranks
@@ -93,7 +94,7 @@ def render(report: ReportData) -> str:
         "tracks_legend": over_time.tracks_legend(report),
         "predicted_bars": predicted.bars(report),
         "predicted_legend": predicted.legend(report),
-        "predicted_losses": predicted.largest_losses,
+        "predicted_words": predicted_words,
         "predicted_timelines": predicted.drawn(report) is not None,
         "predicted_timeline_legend": predicted.timeline_legend(),
         "groups": report.matrix.ranks_per_group,

@@ -6,11 +6,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from rankwise.explain.loss import loss_name
 from rankwise.quantities import seconds_text
 from rankwise.report.data import ReportData
 from rankwise.report.html.look import BLUE, GREEN, GREY, ORANGE, PINK, SKY, YELLOW
 from rankwise.report.html.stack import Piece
+from rankwise.report.predicted import words as predicted_words
 from rankwise.report.predicted.data import PlacementPrediction
 from rankwise.report.words import percent
 
@@ -54,7 +54,6 @@ _STATES = {
     "t": ("transfer", GREEN),
     "o": ("processor time of messages", SKY),
 }
-_LEAST_LOSS = 0.01
 
 
 @dataclass(frozen=True)
@@ -67,7 +66,7 @@ class Bar:
         low: Where its interval begins, likewise; `None` without one.
         high: Where it ends.
         pieces: What the time of its mean rank consists of.
-        change_s: Its time less that as it ran; `None` where one is not predicted.
+        change: How much less or more that is than as it ran, as text.
     """
 
     placement: PlacementPrediction
@@ -75,16 +74,16 @@ class Bar:
     low: float | None
     high: float | None
     pieces: list[Piece]
-    change_s: float | None
+    change: str
 
 
 def bars(report: ReportData) -> list[Bar]:
     """Of the placements that are predicted."""
     if report.predicted is None:
         return []
-    known = [each for each in report.predicted.placements if each.time_s is not None]
+    known = predicted_words.known(report)
     longest = max((max(each.time_s or 0.0, each.high_s or 0.0) for each in known), default=0.0) or 1.0
-    ran_s = next((each.time_s for each in known if each is report.predicted.placements[0]), None)
+    ran_s = predicted_words.ran_s(report)
     return [
         Bar(
             each,
@@ -92,7 +91,7 @@ def bars(report: ReportData) -> list[Bar]:
             None if each.low_s is None else each.low_s / longest,
             None if each.high_s is None else each.high_s / longest,
             _pieces(each),
-            None if each.time_s is None or ran_s is None else each.time_s - ran_s,
+            predicted_words.change_text(each, ran_s),
         )
         for each in known
     ]
@@ -108,20 +107,6 @@ def legend(report: ReportData) -> list[tuple[str, str]]:
 def timeline_legend() -> list[tuple[str, str]]:
     """Name and colour of what ranks do."""
     return list(_STATES.values())
-
-
-def largest_losses(placement: PlacementPrediction) -> list[tuple[str, float, str]]:
-    """Name, seconds and share of the time of what is lost to one thing, those that are worth a word."""
-    of_s = placement.time_s or 0.0
-    return [
-        (
-            loss_name(loss.kind, loss.name, loss.part),
-            loss.lost_s,
-            percent(loss.lost_s / of_s),
-        )
-        for loss in placement.losses
-        if loss.kind != "communication" and of_s and loss.lost_s >= _LEAST_LOSS * of_s
-    ]
 
 
 def drawn(report: ReportData) -> dict[str, Any] | None:

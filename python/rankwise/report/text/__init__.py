@@ -25,6 +25,7 @@ from rankwise.report.text import (
     matrix,
     network,
     phases,
+    placements,
     ranks,
     sizes,
     time,
@@ -40,6 +41,7 @@ VIEWS: dict[str, View] = {
     "efficiency": efficiency.view,
     "time": time.view,
     "map": map.view,
+    "placements": placements.view,
     "distribution": distribution.view,
     "matrix": matrix.view,
     "waiting": waiting.view,
@@ -62,6 +64,7 @@ _FIRST: dict[str, View] = {
 }
 # What a section takes that not every recording has.
 _TAKES = {
+    "placements": "takes `--nodes`, `--placement` or `--machine`",
     "matrix": "no message was recorded",
     "ranks": "calls were not timed: record without `--counts`",
     "calls": "no MPI call was recorded",
@@ -90,7 +93,7 @@ def render(
         return lay_out([VIEWS[section](report) or [Text(absent)]], colour)
     if verbose:
         return lay_out([headline.view(report), *(view(report) for view in VIEWS.values())], colour)
-    first = [_FIRST[name](report) for name in FIRST]
+    first = [*(_FIRST[name](report) for name in FIRST), placements.first(report)]
     return lay_out([headline.view(report), *first, _more(report)], colour)
 
 
@@ -119,6 +122,7 @@ def lay_out(sections: list[list[RenderableType]], colour: bool = False) -> str:
 
 def _more(report: ReportData) -> list[RenderableType]:
     there = {
+        "placements": report.predicted or len(report.map.placed) > 1,
         "matrix": report.matrix.source,
         "ranks": report.time,
         "calls": report.calls,

@@ -14,16 +14,17 @@ from rankwise.report.data import ReportData
 from rankwise.report.text.tables import COLUMNS, room, table
 from rankwise.report.words import percent, place_text
 
+_MOST_ROWS = 150
 _INDENT = "    "
 _HEADINGS = ("Call sites", "time a rank", "of run", "calls", "bytes")
 
 
 def view(report: ReportData) -> list[RenderableType]:
-    """All places, those with the most time first, with the most calls where they were not timed.
+    """The places with the most time, or with the most calls where they were not timed.
 
     A place stands in its row where all of them fit there whole, or else below it.
     """
-    sites, ranks = report.call_sites, max(len(report.ranks.rank), 1)
+    sites, ranks = report.call_sites[:_MOST_ROWS], max(len(report.ranks.rank), 1)
     if not sites:
         return []
     rows = [
@@ -40,9 +41,13 @@ def view(report: ReportData) -> list[RenderableType]:
     whole = [place_text(site, COLUMNS**2) for site in sites]
     if max(map(cell_len, whole)) <= wide:
         placed = [(*row, place) for row, place in zip(rows, whole, strict=True)]
-        return [table((*_HEADINGS, "place"), placed, left=(0, 5))]
-    below = [_INDENT + place_text(site, COLUMNS - len(_INDENT)) for site in sites]
-    return [*_rows(rows, below)]
+        parts: list[RenderableType] = [table((*_HEADINGS, "place"), placed, left=(0, 5))]
+    else:
+        below = [_INDENT + place_text(site, COLUMNS - len(_INDENT)) for site in sites]
+        parts = [*_rows(rows, below)]
+    if more := len(report.call_sites) - len(sites):
+        parts.append(Text(f"  {more} more are in the HTML report and in `rankwise report --json`"))
+    return parts
 
 
 def _rows(rows: Sequence[Sequence[str]], below: Sequence[str]) -> Iterator[Text]:
