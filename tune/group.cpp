@@ -34,7 +34,7 @@ std::vector<double> capabilities(const Observation &observation, const Node &nod
 }
 
 bool is_narrow(const Masks &masks) {
-    return masks.set.count() < masks.original.count();
+    return masks.set != masks.original && masks.set.count() < masks.original.count();
 }
 
 bool are_alike(const std::vector<double> &a, const std::vector<double> &b) {
@@ -131,9 +131,10 @@ std::string Group::find_crowded(const Observation &observation) {
     return found;
 }
 
-void Group::look_at(const Observation &observation, const Node &node) {
-    last = observation;
+void Group::look_at(Observation shown, const Node &node) {
+    const Observation &observation = last.emplace(std::move(shown));
     mapping.clear();
+    mapping.reserve(observation.ranks.size());
     std::vector<double> outside;
     for (const RankLoad &rank : observation.ranks) {
         mapping.push_back(rank.mask);

@@ -123,7 +123,7 @@ struct Group {
     bool is_moved() const;
     bool is_narrowed() const;
     /// @brief Take over what the last window showed.
-    void look_at(const Observation &observation, const Node &node);
+    void look_at(Observation shown, const Node &node);
     /// @brief Masks that ranks have now though the tuner did not set them.
     /// @param[in] usable System::usable
     ChangedMasks changed_by_others(const std::function<PuSet(const TaskId &)> &usable);

@@ -19,8 +19,7 @@ namespace rankwise::tune {
 
 namespace {
 
-// Full samples get rarer, up to this many periods, while nothing changes.
-constexpr double slowest = 4;
+// So many full samples that show nothing, and they get rarer.
 constexpr int quiet_samples = 10;
 // Behaviours that are known are looked for so often.
 constexpr Seconds watch = 0.2;
@@ -290,7 +289,7 @@ struct Tuner::State {
                     group.keep_units(seen.front(), usable);
                     group.remember_threads(seen.front());
                 }
-                worth_it |= !seen.empty() && consider(seen.front(), own, now, may_act);
+                worth_it |= !seen.empty() && consider(name, std::move(seen.front()), own, now, may_act);
                 if (trial)
                     break;
                 group.base.reset();
@@ -301,7 +300,7 @@ struct Tuner::State {
                 group.base = std::move(own);
         }
         quiet = worth_it ? 0 : quiet + 1;
-        slowed = quiet < quiet_samples ? 1 : std::min(slowest, slowed * 2);
+        slowed = quiet < quiet_samples ? 1 : std::min(policy.rarest, slowed * 2);
         next_full = now + policy.period * slowed;
         next_light = now + (watches() ? watch : policy.period / 2);
         return trial ? now : due();
@@ -380,18 +379,19 @@ struct Tuner::State {
     // --- deciding ---
 
     /// @return whether something is to be gained
-    bool consider(const Observation &observation, const Sample &own, Seconds now, bool may_act) {
-        const std::string &name = observation.group;
+    bool consider(const std::string &name, Observation seen, const Sample &own, Seconds now, bool may_act) {
         Group &group = groups.at(name);
         // Of ranks of which not all could be given back what they had, each has either mask.
-        if (!observation.unusable.empty() || !left_of.empty() || !group.gives_back.empty()) {
+        if (!seen.unusable.empty() || !left_of.empty() || !group.gives_back.empty()) {
             group.last.reset();
             return true;
         }
-        const std::optional<Sample> base = group.base, middle = group.middle;
-        group.look_at(observation, node);
+        group.look_at(std::move(seen), node);
         if (heed_others(group))
             return true;
+        const Observation &observation = *group.last;
+        const Sample &base = *group.base;
+        const std::optional<Sample> &middle = group.middle;
         group.seen_masks = SeenMasks(own, name);
         if (group.overruled >= most_overruled)
             return false;
@@ -402,13 +402,13 @@ struct Tuner::State {
         const std::set<std::int64_t> wanted_before = std::exchange(group.wanted, {});
         if (proposals.empty())
             return false;
-        if (const std::string why = too_long(group, *base, own, name, policy); !why.empty()) {
+        if (const std::string why = too_long(group, base, own, name, policy); !why.empty()) {
             log.add_once(group, name, Event::refused, why);
             return true;
         }
         // A window with two phases of the program in it says nothing of either.
         if (measure_of(own, name, group.silent) &&
-            (!middle || has_two_phases(group, *base, *middle, own, name)))
+            (!middle || has_two_phases(group, base, *middle, own, name)))
             return true;
         if (!may_act || now < group.quiet_until)
             return true;

@@ -25,6 +25,7 @@ struct Policy {
     Seconds first_pause = 2;  ///< after a change that did not help; doubled each time
     Seconds longest_pause = 600;
     Seconds period = 1; ///< between full samples while nothing is done
+    double rarest = 4;  ///< and up to so many of it while nothing changes
 };
 
 /// @brief Decides from samples and carries out through a System: A, B, A windows of the job's own progress,

@@ -327,6 +327,26 @@ def test_a_made_up_node_is_seen_as_it_is(driving, tree):
     assert rank["has_dlb"] is True
 
 
+def test_a_thread_that_had_no_core_meanwhile_is_not_read_anew(driving, tree):
+    # GIVEN a node that was looked at
+    proc, sys = tree
+    driver = driving(lines=[f"proc {proc}", f"sys {sys}", "pid 500"])
+    task = proc / "500/task"
+
+    def seen():
+        return [(thread["state"], thread["pu"]) for thread in driver.sample()["ranks"][0]["threads"]]
+
+    assert seen() == [("S", 0), ("R", 1)]
+    # WHEN the stat of both threads is another one, which the kernel changes only with their schedstat
+    (task / "500/stat").write_text(stat_line(500, state="T", threads=2))
+    (task / "501/stat").write_text(stat_line(501, state="T"))
+    # THEN the main thread's alone, which says how many there are, is read
+    assert seen() == [("T", 0), ("R", 1)]
+    # WHEN it was given a core, however short, THEN so is the other
+    (task / "501/schedstat").write_text("3000000000 250000000 10\n")
+    assert seen() == [("T", 0), ("T", 0)]
+
+
 @pytest.mark.parametrize(
     ("highest", "told", "expected"),
     [
@@ -497,11 +517,12 @@ def test_a_thread_with_the_number_of_one_that_ended_is_read(driving, tree):
     proc, sys = tree
     driver = driving(lines=[f"proc {proc}", f"sys {sys}", "pid 500"])
     assert [thread["start"] for thread in driver.sample()["ranks"][0]["threads"]] == [77, 77]
-    # WHEN it ends, so that its open file says nothing any more, and another gets its number
-    path = proc / "500/task/501/stat"
-    path.write_text("")
-    path.unlink()
-    path.write_text(stat_line(501, start=99))
+    # WHEN it ends, so that its open files say nothing any more, and another gets its number
+    for name, text in (("stat", stat_line(501, start=99)), ("schedstat", "10 0 1\n")):
+        path = proc / "500/task/501" / name
+        path.write_text("")
+        path.unlink()
+        path.write_text(text)
     # THEN that one is seen
     assert [thread["start"] for thread in driver.sample()["ranks"][0]["threads"]] == [77, 99]
 

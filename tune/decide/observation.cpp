@@ -19,7 +19,10 @@ constexpr double least_capability = 0.05;
 // where no rank wanted the unit, not how many they are, nor what they would leave one that does.
 constexpr double fair_share = 0.5;
 
-const RankSample *find(const Sample &sample, const TaskId &process) {
+/// @param[in] at where it is likely to be
+const RankSample *find(const Sample &sample, const TaskId &process, std::size_t at) {
+    if (at < sample.ranks.size() && sample.ranks[at].process == process)
+        return &sample.ranks[at];
     const auto found = std::find_if(sample.ranks.begin(), sample.ranks.end(),
                                     [&](const RankSample &each) { return each.process == process; });
     return found == sample.ranks.end() ? nullptr : &*found;
@@ -143,7 +146,8 @@ std::vector<Observation> observe(const Sample &before, const Sample &after) {
     std::map<std::string, Observation> groups;
     std::map<std::string, std::map<std::int32_t, double>> run_on;
     std::map<std::string, std::set<std::int32_t>> claimed;
-    for (const RankSample &rank : after.ranks) {
+    for (std::size_t at = 0; at < after.ranks.size(); ++at) {
+        const RankSample &rank = after.ranks[at];
         Observation &group = groups[rank.group];
         group.group = rank.group;
         group.length = length;
@@ -151,7 +155,7 @@ std::vector<Observation> observe(const Sample &before, const Sample &after) {
             group.unusable = "a rank is in MPI_Finalize";
             continue;
         }
-        const RankSample *const then = find(before, rank.process);
+        const RankSample *const then = find(before, rank.process, at);
         // Jobs that nothing else tells apart: nobody knows which cores are whose.
         if (rank.progress && !claimed[rank.group].insert(rank.progress->rank).second)
             group.unusable = "two processes are rank " + std::to_string(rank.progress->rank);
@@ -162,8 +166,8 @@ std::vector<Observation> observe(const Sample &before, const Sample &after) {
         else
             group.ranks.push_back(load_of(*then, rank, length, run_on[rank.group]));
     }
-    for (const RankSample &rank : before.ranks)
-        if (!find(after, rank.process))
+    for (std::size_t at = 0; at < before.ranks.size(); ++at)
+        if (const RankSample &rank = before.ranks[at]; !find(after, rank.process, at))
             groups[rank.group].unusable = "a rank has ended";
     std::map<std::int32_t, PuLoad> pus; // others: all but interrupts
     std::map<std::int32_t, double> clocks;
@@ -198,9 +202,12 @@ std::vector<Observation> observe(const Sample &before, const Sample &after) {
                              length);
     for (auto &[name, group] : groups) {
         group.memory_bytes_per_s = memory;
-        std::sort(group.ranks.begin(), group.ranks.end(), [](const RankLoad &a, const RankLoad &b) {
+        const auto in_order = [](const RankLoad &a, const RankLoad &b) {
             return a.rank != b.rank ? a.rank < b.rank : a.process < b.process;
-        });
+        };
+        // They are large, and most launchers start them in order.
+        if (!std::is_sorted(group.ranks.begin(), group.ranks.end(), in_order))
+            std::sort(group.ranks.begin(), group.ranks.end(), in_order);
         group.group = name;
         group.pus = pus;
         // A thread is outside MPI, too, while an interrupt has its core.

@@ -29,8 +29,13 @@ std::vector<Pair> pairs(const Sample &before, const Sample &after, const std::st
     for (const RankSample &rank : after.ranks) {
         if (rank.group != group)
             continue;
-        const auto then = std::find_if(before.ranks.begin(), before.ranks.end(),
-                                       [&](const RankSample &each) { return each.process == rank.process; });
+        // Most often it is at the same place.
+        const auto at = static_cast<std::size_t>(&rank - after.ranks.data());
+        const bool is_there = at < before.ranks.size() && before.ranks[at].process == rank.process;
+        const auto then =
+            is_there ? before.ranks.begin() + static_cast<std::ptrdiff_t>(at)
+                     : std::find_if(before.ranks.begin(), before.ranks.end(),
+                                    [&](const RankSample &each) { return each.process == rank.process; });
         if (then == before.ranks.end())
             return {};
         found.push_back({rank.process, page_of(*then), page_of(rank)});

@@ -35,48 +35,67 @@ bool ThreadReader::list() {
             known->number = -1;
         } else {
             const auto path = directory_ + "/" + std::to_string(number);
-            threads.push_back({number, KeptFile(path + "/stat"), KeptFile(path + "/schedstat")});
+            threads.push_back({number, KeptFile(path + "/stat"), KeptFile(path + "/schedstat"), {}, {}});
         }
     }
     threads_ = std::move(threads);
     return true;
 }
 
-bool ThreadReader::read_one(Thread &thread, Text &text, ThreadSample &sample) {
-    if (!thread.stat.read(text)) {
-        return false;
-    }
-    const auto stat = parse_task_stat(text.view());
+bool ThreadReader::read_stat(Thread &thread, Text &text) {
+    const auto stat = thread.stat.read(text) ? parse_task_stat(text.view()) : std::nullopt;
     if (!stat) {
         return false;
     }
     if (thread.number == process_) {
         said_threads_ = stat->threads;
     }
-    sample.id = {thread.number, stat->start};
-    sample.state = stat->state;
-    sample.pu = stat->pu;
-    sample.major_faults = stat->major_faults;
-    if (const auto before = std::exchange(thread.pu, stat->pu); before >= 0 && before != stat->pu) {
-        ++thread.migrations;
+    auto &seen = thread.seen;
+    if (seen.pu >= 0 && seen.pu != stat->pu) {
+        ++seen.migrations;
     }
-    sample.migrations = thread.migrations;
-    sample.run = static_cast<double>(stat->ticks) * clock_tick_s_;
-    if (thread.schedstat.read(text)) { // in nanoseconds; not in kernels without CONFIG_SCHED_INFO
+    seen.id = {thread.number, stat->start};
+    seen.state = stat->state;
+    seen.pu = stat->pu;
+    seen.major_faults = stat->major_faults;
+    seen.run = static_cast<double>(stat->ticks) * clock_tick_s_;
+    return true;
+}
+
+bool ThreadReader::read_one(Thread &thread, Text &text, ThreadSample &sample) {
+    std::optional<Turns> turns; // none in kernels without CONFIG_SCHED_INFO
+    if (thread.schedstat.read(text)) {
         auto line = text.view();
-        const auto run = as_number(next_word(line));
-        const auto queued = as_number(next_word(line));
-        if (run && queued) {
-            sample.run = static_cast<double>(*run) * 1e-9;
-            sample.queued = static_cast<double>(*queued) * 1e-9;
+        const auto run = as_number(next_word(line)), queued = as_number(next_word(line)),
+                   count = as_number(next_word(line));
+        if (run && queued && count) {
+            turns = {*run, *queued, *count};
         }
+    }
+    // A thread that had no core meanwhile is as it was, also for signals: what is dearest to read need not
+    // be. How many threads there are says the main thread's.
+    const bool is_as_it_was = turns && thread.turns == turns && thread.number != process_;
+    if (!is_as_it_was && !read_stat(thread, text)) {
+        return false;
+    }
+    thread.turns = turns;
+    if (turns) {
+        thread.seen.run = static_cast<double>(turns->run_ns) * 1e-9;
+        thread.seen.queued = static_cast<double>(turns->queued_ns) * 1e-9;
     }
     auto mask = made_up_ ? std::nullopt : affinity_of(thread.number);
     if (made_up_ && text.read(directory_ + "/" + std::to_string(thread.number) + "/status")) {
         mask = mask_in_status(text.view());
     }
-    sample.mask = mask.value_or(PuSet{});
-    return mask.has_value();
+    if (!mask) {
+        return false;
+    }
+    // To compare it is quicker than to look for the one that all with equal masks have.
+    if (!(thread.seen.mask == *mask)) {
+        thread.seen.mask = *mask;
+    }
+    sample = thread.seen;
+    return true;
 }
 
 bool ThreadReader::read(Text &text, std::vector<ThreadSample> &threads, std::size_t most) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,13 +27,19 @@ class ThreadReader {
     bool has_too_many() const { return has_too_many_; }
 
   private:
+    /// What schedstat says: one of them grows whenever a thread is given a core.
+    struct Turns {
+        std::uint64_t run_ns, queued_ns, count;
+        bool operator==(const Turns &) const = default;
+    };
     struct Thread {
         std::int32_t number;
         KeptFile stat, schedstat;
-        std::int32_t pu = -1; ///< at the look before
-        std::uint64_t migrations = 0;
+        std::optional<Turns> turns; ///< read before `seen` was
+        ThreadSample seen;
     };
     bool list();
+    bool read_stat(Thread &thread, Text &text);
     bool read_one(Thread &thread, Text &text, ThreadSample &sample);
 
     std::string directory_;

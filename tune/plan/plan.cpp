@@ -85,7 +85,7 @@ void read_policy(Line &line, Policy &policy) {
         {"settle", &Policy::settle},           {"window", &Policy::window},
         {"moves_per_s", &Policy::moves_per_s}, {"most_moves", &Policy::most_moves},
         {"first_pause", &Policy::first_pause}, {"longest_pause", &Policy::longest_pause},
-        {"period", &Policy::period},
+        {"period", &Policy::period},           {"rarest", &Policy::rarest},
     };
     const auto name = line.word();
     if (name == "windows") {

@@ -139,6 +139,8 @@ void set_policy(Policy &policy, const std::map<std::string, std::string> &given)
             policy.windows = static_cast<int>(value);
         else if (key == "period")
             policy.period = value;
+        else if (key == "rarest")
+            policy.rarest = value;
         else
             throw Error("a policy has no `" + key + "`");
     }

@@ -25,6 +25,9 @@ def test_nothing_is_touched_where_nothing_is_to_be_gained(simulator, job):
     # THEN nothing was moved, and it is looked at ever more rarely
     assert outcome.of("applied") == []
     assert outcome.samples < 200
+    # WHEN it is to be looked at each second all the same, as the benchmark of its cost does, THEN it is
+    always = simulate(simulator, scenario.replace("policy act 1", "policy act 1 rarest 1"))
+    assert (always.of("applied"), always.samples >= 600) == ([], True)
 
 
 def kept_mappings(kept: list[dict]) -> list[tuple]:
