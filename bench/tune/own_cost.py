@@ -3,20 +3,27 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from rankwise.errors import RankwiseError
+from rankwise.scratch import scratch
 from rankwise.tune import control, directories
+from rankwise.tune.plan import Plan, this_node
+from rankwise.tune.preload import tune_environment
+from rankwise.tune.tuner_process import TunerProcess
 from tune.experiments import simulated_nodes
 from tune.runs import Failed, processor_s, tuners_of
 
 RANKS, WINDOWS, WINDOW_S, STARTS = 64, 6, 4.0, 7
 _FOUND_S = 20.0
+# Looks get rarer after ten that show nothing, and are rarest some seconds later (tune/tuner.cpp).
+_UNTIL_IT_RESTS_S = 20.0
 
 
 @dataclass(frozen=True)
@@ -25,7 +32,8 @@ class OwnCost:
 
     Attributes:
         ranks: That the tuner says it has found.
-        core_share: Processor time by time, of each window.
+        core_share: Processor time by time, of each window, while it looks at them once a second.
+        resting_share: The same once it looks every four seconds, because there is nothing to be gained.
         memory_bytes: Proportional set size of both together.
         waiting_bytes: The same of the command `rankwise tune`, which waits for the job.
         waiting_share: Processor time by time of that command.
@@ -42,6 +50,7 @@ class OwnCost:
     start_s: list[float]
     calls_per_s: tuple[float, str] | None
     decision_s: float
+    resting_share: list[float] = field(default_factory=list)
 
 
 def _memory_bytes(pid: int) -> int:
@@ -91,35 +100,75 @@ def _until(found: Callable[[], bool], job: subprocess.Popen[bytes], what: str) -
         time.sleep(0.2)
 
 
+def _callers(programs: Path, mpiexec: str, seconds: float) -> list[str]:
+    return [mpiexec, "-bind-to", "none", "-n", str(RANKS), str(programs / "callers"), str(seconds)]
+
+
+def _has_found_all(socket: Path) -> Callable[[], bool]:
+    def look() -> bool:
+        try:
+            return control.status_of(socket).ranks == RANKS
+        except RankwiseError:
+            return False
+
+    return look
+
+
+def _shares(tuners: Sequence[int]) -> list[float]:
+    shares = []
+    for _ in range(WINDOWS):
+        before, at = sum(map(processor_s, tuners)), time.monotonic()
+        time.sleep(WINDOW_S)
+        shares.append((sum(map(processor_s, tuners)) - before) / (time.monotonic() - at))
+    return shares
+
+
+def _looking_each_second(programs: Path, mpiexec: str, directory: Path) -> list[float]:
+    """What it takes beside ranks that it never looks at more seldom."""
+    with scratch("tune-looks", "/dev/shm" if Path("/dev/shm").is_dir() else None) as memory:
+        pages, state = memory / "pages", memory / "state"
+        for folder in (pages, state):
+            folder.mkdir(mode=0o700)
+        job = subprocess.Popen(
+            _callers(programs, mpiexec, 2 * _FOUND_S + WINDOWS * WINDOW_S + 5),
+            env=os.environ | tune_environment(pages, None),
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        )  # fmt: skip
+        try:
+            _until(lambda: len(list(pages.glob("*.page"))) == RANKS, job, f"{RANKS} ranks did not begin")
+            plan, socket = directory / "looks.plan", state / directories.SOCKET
+            pus, costs = this_node(None)
+            Plan(pus, costs, state, socket, pages=pages, policy={"rarest": 1.0}).write(plan)
+            tuner = TunerProcess(plan, socket, directory / "looks.log")
+            try:
+                _until(_has_found_all(socket), job, f"the tuner did not find {RANKS} ranks")
+                return _shares(tuners_of(os.getpid()))
+            finally:
+                tuner.end()
+        finally:
+            job.terminate()
+            job.wait()
+
+
 def measure(programs: Path, mpiexec: str, directory: Path) -> OwnCost:
     """Run many ranks under the tuner and look at it from outside.
 
     Raises:
         Failed: It did not find them, or did not start.
     """
-    seconds = _FOUND_S + WINDOWS * WINDOW_S + 5
-    line = [mpiexec, "-bind-to", "none", "-n", str(RANKS), str(programs / "callers"), str(seconds)]
+    looking = _looking_each_second(programs, mpiexec, directory)
+    line = _callers(programs, mpiexec, _FOUND_S + _UNTIL_IT_RESTS_S + WINDOWS * WINDOW_S + 5)
     job = subprocess.Popen(
         ["rankwise", "tune", "--force", "-o", directory / "many.tune", "--", *line],
         stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
     )  # fmt: skip
     try:
         socket = directories.user_directory() / str(job.pid) / directories.SOCKET
-
-        def all_found() -> bool:
-            try:
-                return control.status_of(socket).ranks == RANKS
-            except RankwiseError:
-                return False
-
-        _until(all_found, job, f"the tuner did not find {RANKS} ranks")
+        _until(_has_found_all(socket), job, f"the tuner did not find {RANKS} ranks")
+        time.sleep(_UNTIL_IT_RESTS_S)
         tuners = tuners_of(job.pid)
-        shares = []
         waited, began = processor_s(job.pid), time.monotonic()
-        for _ in range(WINDOWS):
-            before, at = sum(map(processor_s, tuners)), time.monotonic()
-            time.sleep(WINDOW_S)
-            shares.append((sum(map(processor_s, tuners)) - before) / (time.monotonic() - at))
+        resting = _shares(tuners)
         waiting = (processor_s(job.pid) - waited) / (time.monotonic() - began)
         memory, waiting_bytes = sum(map(_memory_bytes, tuners)), _memory_bytes(job.pid)
         status = control.status_of(socket)
@@ -129,4 +178,6 @@ def measure(programs: Path, mpiexec: str, directory: Path) -> OwnCost:
         job.wait()
     starts = [start_s(directory / f"start{number}.tune") for number in range(STARTS)]
     called = rates[0] if rates else None
-    return OwnCost(status.ranks, shares, memory, waiting_bytes, waiting, starts, called, _decision_s())
+    return OwnCost(
+        status.ranks, looking, memory, waiting_bytes, waiting, starts, called, _decision_s(), resting
+    )

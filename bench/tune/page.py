@@ -222,7 +222,9 @@ def _cost(results: Results) -> Iterator[str]:
     rate = f" ({cost.calls_per_s[0]:.0f} {cost.calls_per_s[1]} a second)" if cost.calls_per_s else ""
     yield (
         f"Beside {cost.ranks} ranks that call MPI and sleep between the calls{rate}, tuner and guard take "
-        f"{cell(cost.core_share, '.2%')} of one core and {cost.memory_bytes / 1e6:.1f} MB (proportional set size). The "
+        f"{cell(cost.core_share, '.2%')} of one core while the tuner looks at the ranks each second. Where nothing is "
+        f"to be gained, it soon looks every four seconds. They take {cell(cost.resting_share, '.2%')} then. Their "
+        f"memory is {cost.memory_bytes / 1e6:.1f} MB (proportional set size). The "
         f"command `rankwise tune`, which waits for the job, takes {cost.waiting_share:.2%} and "
         f"{cost.waiting_bytes / 1e6:.1f} MB. The tuner's first event comes "
         f"{cell([1e3 * each for each in cost.start_s], '.0f')} ms after the command. On two PUs, no mapping of "
