@@ -49,6 +49,20 @@ def test_the_guard_restores_after_sigkill(swapped):
     wait_for(lambda: not (driver.state / "journal").exists())
 
 
+def test_the_guard_restores_all_ranks_of_a_node_after_sigkill(start, driving):
+    # GIVEN 64 ranks that have changed places in pairs (how long it takes: bench/, `python -m tune.faults --ranks 64`)
+    ranks = [start(1, pus={at % 2}) for at in range(64)]
+    driver = driving(*ranks)
+    moves = [(rank.pid, str(at % 2), str(1 - at % 2)) for at, rank in enumerate(ranks)]
+    assert driver.move(*moves) == ""
+    assert all(only({1 - at % 2}, rank) for at, rank in enumerate(ranks))
+    # WHEN the tuner is killed
+    driver.kill()
+    # THEN every thread of all of them gets its mask, and the journal goes
+    wait_for(lambda: all(only({at % 2}, rank) for at, rank in enumerate(ranks)))
+    wait_for(lambda: not (driver.state / "journal").exists())
+
+
 def test_signals_that_end_others_do_not_end_the_guard(swapped):
     a, b, driver = swapped
     guard = driver.guard
