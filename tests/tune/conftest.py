@@ -74,11 +74,11 @@ def two_pus():
 
 @pytest.fixture
 def misplaced(compiled, two_pus, tmp_path):
-    """Function (mpi, directory of pages, variables of the ranks) -> a Misplaced that runs."""
+    """Function (mpi, pages, variables of the ranks, words before them) -> a Misplaced that runs."""
     jobs = []
 
-    def begin(mpi, pages, variables):
-        jobs.append(running.Misplaced(mpi, compiled(mpi, running.PROGRAM), tmp_path, pages, variables))
+    def begin(mpi, pages, variables, under=()):
+        jobs.append(running.Misplaced(mpi, compiled(mpi, running.PROGRAM), tmp_path, pages, variables, under))
         return jobs[-1]
 
     yield begin

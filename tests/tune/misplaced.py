@@ -4,8 +4,9 @@
 import contextlib
 import os
 import re
+import signal
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import mpis
@@ -36,9 +37,9 @@ class Misplaced:
         mpi: Their MPI.
         program: `PROGRAM`, compiled.
         folder: For what it prints.
-        pages: Where the ranks' pages will be.
+        pages: Where the ranks' pages will be, or what says that once it is known.
         variables: Of the ranks.
-        user: Words before the command that start it as another user.
+        under: Words before the command: what starts it as another user, or tunes it.
 
     Attributes:
         ranks: Processes, by rank.
@@ -49,27 +50,29 @@ class Misplaced:
         mpi: mpis.Mpi,
         program: Path,
         folder: Path,
-        pages: Path,
+        pages: Path | Callable[[], Path],
         variables: dict[str, str],
-        user: Sequence[str] = (),
+        under: Sequence[str | Path] = (),
     ):
         self._said = folder / "said"
         bound = folder / "bound"
         bound.write_text(_BOUND)
         bound.chmod(0o755)
         words = (bound, program, LASTS_S, 0, 8, BUSY, IDLE)
-        line = [*FIRST, *user, *mpi.launch(2, *map(str, words), environment=variables)]
+        line = [*FIRST, *under, *mpi.launch(2, *map(str, words), environment=variables)]
         with self._said.open("wb") as said:
             self._job = subprocess.Popen(
                 line, env=mpi.environment() | _AWAKE, stdout=said, stderr=subprocess.DEVNULL
             )
         self._guests: list[subprocess.Popen] = []
         try:
-            assert until(lambda: len(pages_of(pages)) == 2 and self.iterations())
+            assert until(lambda: self.iterations())
+            where = pages() if callable(pages) else pages
+            assert until(lambda: len(pages_of(where)) == 2)
         except BaseException:
             self.end()
             raise
-        self.ranks = pages_of(pages)
+        self.ranks = pages_of(where)
         self._before = self.masks()
 
     def share_core(self) -> None:
@@ -106,6 +109,17 @@ class Misplaced:
         """Processes of the job that are no ranks, and those that share the core."""
         helpers = set(_descendants(self._job.pid)) - set(self.ranks)
         return [*helpers, *(guest.pid for guest in self._guests)]
+
+    def finish(self) -> int:
+        """Have its ranks come to their end, and those that share the core.
+
+        Returns:
+            What the command returned.
+        """
+        os.kill(self.ranks[0], signal.SIGUSR1)
+        for guest in self._guests:
+            guest.terminate()
+        return self._job.wait(60)
 
     def end(self) -> None:
         """End all of it."""

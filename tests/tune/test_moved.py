@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`rankwise tune --pid` of a job on a bad mapping: from the move to the masks that are given back."""
+"""Jobs on a bad mapping: from the move to the masks that are given back, and to the report of a recording."""
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -10,6 +11,7 @@ from pathlib import Path
 
 import mpis
 import pytest
+from browser import opened
 from misplaced import FIRST, pages_of
 from tune_driver import masks
 from waiting import until
@@ -125,3 +127,58 @@ def test_a_dry_run_says_what_would_be_moved_and_moves_nothing(mpi, misplaced, at
     assert (tuner.returncode, out.splitlines()[0]) == (0, "nothing was changed: 1 proposal in a dry run"), err
     assert job.is_as_before()
     assert not [event for event in events_of(tmp_path / "a.tune") if event["what"] == "applied"]
+
+
+@pytest.fixture
+def recorded(mpi, misplaced, tmp_path, monkeypatch):
+    """A recording of a job on a bad mapping, of which the tuner kept a change."""
+    (tmp_path / "run").mkdir(mode=0o700)
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path / "run"))
+    kept, recording = tmp_path / "a.tune", tmp_path / "a.rw"
+
+    def pages():
+        plan = dict(line.partition(" ")[::2] for line in (kept / "plan").read_text().splitlines())
+        return Path(plan["pages"])
+
+    words = [RANKWISE, "tune", "-o", kept, "--record", recording, "--"]
+    job = misplaced(mpi, pages, {}, words)
+    job.share_core()
+    assert until(lambda: "kept" in [event["what"] for event in events_of(kept)])
+    assert job.finish() == 0
+    return recording
+
+
+def test_the_timeline_shows_what_was_seen_estimated_done_and_measured(recorded, tmp_path):
+    # GIVEN the report of a recording whose tuner has exchanged the two ranks
+    page = tmp_path / "a.html"
+    line = [RANKWISE, "report", recorded]
+    report = json.loads(subprocess.run([*line, "--json"], check=True, capture_output=True).stdout)
+    subprocess.run([*line, "-o", page], check=True, capture_output=True)
+    change = next(each for each in report["tuning"] if each["became"] == "kept")
+    elapsed = report["program"]["elapsed_s"]
+    # THEN the change lies within the run: it was proposed, then done, then kept
+    assert 0 < change["proposed_s"] < change["applied_s"] < change["ended_s"] < elapsed
+    assert change["ranks"] == [0, 1]
+    # WHEN the pointer is on the tuner's row of the timeline, at the time of the change
+    with opened(page.read_text(), tmp_path) as shown:
+        shown.page.wait_for_function("document.documentElement.dataset.drawn")
+        picture = shown.page.locator("#tracks-picture")
+        canvas, box = picture.locator("canvas"), picture.locator("canvas").bounding_box()
+        # page.js, strips: names of the rows, then the time; below them its numbers.
+        names, row, numbers = min(0.4 * box["width"], 210), 20, 24
+        middle = (change["proposed_s"] + change["ended_s"]) / 2 / report["use"]["timeline"]["edges_s"][-1]
+        at = {"x": names + middle * (box["width"] - names), "y": box["height"] - numbers - row / 2}
+        canvas.hover(position=at)
+        told = shown.page.locator(".tip:not([hidden])").inner_text()
+        # THEN it is said what became of it, what was seen, estimated, done and measured
+        lines = told.splitlines()
+        assert lines[0] == "kept: rank 0 from PU 0 to 1, rank 1 from PU 1 to 0"
+        assert lines[1] == f"seen: {change['seen']}"
+        assert "rank 0 is outside MPI" in lines[1]
+        assert re.fullmatch(r"estimated: [0-9.]+ % of an iteration", lines[2])
+        assert re.fullmatch(r"done at [0-9.]+ s", lines[3])
+        assert re.fullmatch(r"measured: [0-9.]+ % \([0-9.]+ % to [0-9.]+ %\)", lines[4])
+        # AND the same is there as text
+        picture.locator("summary").click()
+        assert "kept: rank 0 from PU 0 to 1" in picture.locator("li", has_text="kept:").first.inner_text()
+        assert shown.problems == []

@@ -275,12 +275,22 @@ function drawTracks(holder, report, colours) {
     })
     const tuned = new Map()
     for (const change of report.tuning.filter(each => each.ended_s == null || each.ended_s > 0)) {
-        const begin = Math.max(change.proposed_s, 0)
-        const row = tuned.get(change.host) ?? { name: `tuning ${change.host}`, pieces: [] }
+        const begin = Math.max(change.proposed_s, 0), { estimated_gain: estimated, measured } = change
+        const row = tuned.get(change.host) ?? { name: `tuning ${change.host}`, pieces: [], marks: [] }
+        const interval = measured?.low == null ? "" : ` (${percentText(measured.low)} to ${percentText(measured.high)})`
+        const told = [
+            `${change.became}: ${change.change}`,
+            change.seen && `seen: ${change.seen}`,
+            estimated && `estimated: ${percentText(estimated)} of an iteration`,
+            change.applied_s != null && `done at ${secondsText(Math.max(change.applied_s, 0))}`,
+            measured && `measured: ${percentText(measured.value)}${interval}`,
+            change.why,
+        ]
         row.pieces.push({
             begin, end: change.ended_s ?? (change.applied_s == null ? begin + end / 100 : end), share: 0.8,
-            colour: colours[change.became] ?? "#999999", text: `${change.became}: ${change.change}${change.why ? `; ${change.why}` : ""}`,
+            colour: colours[change.became] ?? "#999999", text: told.filter(Boolean).join("\n"),
         })
+        if (change.applied_s != null) row.marks.push(Math.max(change.applied_s, 0))
         tuned.set(change.host, row)
     }
     strips(holder, "what happened over time, by rank, core and interface", [...rows, ...tuned.values()], end)
