@@ -69,6 +69,8 @@ def _summary(results: Results) -> Iterator[str]:
     said = f"{met} of {len(verdicts)} [targets](#targets) are met."
     if by_median:
         said += f" Of {by_median} more the median meets the target, but the interval allows both."
+    if not_told := sum(each.startswith("not told") for each in verdicts):
+        said += f" Of {not_told} it is not told."
     if missed := sum("miss" in each for each in verdicts):
         said += f" {missed} are missed, or would be by the median."
     yield said
@@ -219,12 +221,17 @@ def _cost(results: Results) -> Iterator[str]:
         return
     yield "## Its own cost"
     yield ""
+    seldom = (
+        " while the tuner looks at the ranks each second. Where nothing is to be gained, it soon looks every four "
+        f"seconds, and they take {cell(cost.resting_share, '.2%')}"
+        if cost.resting_share
+        else " while the tuner looks more and more seldom"
+    )
     rate = f" ({cost.calls_per_s[0]:.0f} {cost.calls_per_s[1]} a second)" if cost.calls_per_s else ""
     yield (
         f"Beside {cost.ranks} ranks that call MPI and sleep between the calls{rate}, tuner and guard take "
-        f"{cell(cost.core_share, '.2%')} of one core while the tuner looks at the ranks each second. Where nothing is "
-        f"to be gained, it soon looks every four seconds. They take {cell(cost.resting_share, '.2%')} then. Their "
-        f"memory is {cost.memory_bytes / 1e6:.1f} MB (proportional set size). The "
+        f"{cell(cost.core_share, '.2%')} of one core{seldom}. Their memory is {cost.memory_bytes / 1e6:.1f} MB "
+        f"(proportional set size). The "
         f"command `rankwise tune`, which waits for the job, takes {cost.waiting_share:.2%} and "
         f"{cost.waiting_bytes / 1e6:.1f} MB. The tuner's first event comes "
         f"{cell([1e3 * each for each in cost.start_s], '.0f')} ms after the command. On two PUs, no mapping of "
