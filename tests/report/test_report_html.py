@@ -18,9 +18,11 @@ from rankwise.findings.finding import Finding
 from rankwise.recording import Recording
 from rankwise.report.build import build
 from rankwise.report.data import to_dict
-from rankwise.report.html import render
+from rankwise.report.html import _page, render
+from rankwise.report.html.fitting import CUTS
 from rankwise.report.placements import Asked, asked_placements
 from rankwise.report.tuning import TunedChange
+from rankwise.report.use_data import Timeline, Track
 
 EVIL = '</script><script>document.title="owned"</script><img src=x onerror=alert(1)>'
 FIRST = ["fix", "efficiency", "time", "map"]
@@ -122,6 +124,50 @@ def test_the_page_carries_what_it_draws_with_four_digits(report):
 @pytest.mark.parametrize("ranks", [16, 256, 4096, 10_000])
 def test_the_page_is_small(report, ranks):
     assert len(render(enlarged(report, ranks)).encode()) < 2_000_000
+
+
+def heavy(report, ranks, placements):
+    """As many numbers as a report can have: of few ranks each part of the matrix has all pairs."""
+    large = enlarged(report, ranks)
+    ran, whole = large.map.placed[0], large.matrix_parts.parts[0]
+    placed = [ran, *(msgspec.structs.replace(ran, name=f"placement {at}") for at in range(placements))]
+    parts = [
+        whole,
+        *(msgspec.structs.replace(whole, name=f"comm {at}", kind="communicator") for at in range(4)),
+    ]
+    return msgspec.structs.replace(
+        large,
+        map=msgspec.structs.replace(large.map, placed=placed),
+        matrix_parts=msgspec.structs.replace(large.matrix_parts, parts=parts if ranks <= 256 else [whole]),
+    )
+
+
+@pytest.mark.parametrize(
+    ("ranks", "placements", "cut"),
+    [(256, 0, "messages of single communicators"), (10_000, 5, "maps of placements from the third on")],
+)
+def test_what_is_least_useful_is_left_out_of_a_page_that_would_be_too_large(report, ranks, placements, cut):
+    # GIVEN a page of more than 2 MB
+    large = heavy(report, ranks, placements)
+    assert len(_page(large, {}).encode()) > 2_000_000
+    # WHEN
+    page = render(large)
+    # THEN it is not that large, and says what is not in it
+    assert len(page.encode()) <= 2_000_000
+    assert re.search(f"Left out, so that the page is not larger than 2 MB: [^.]*{cut}", page)
+
+
+def test_every_way_to_leave_out_leaves_less(report):
+    large = heavy(report, 256, 5)
+    tracks = [Track("waiting for a core", 0, f"rank {rank}", [0.5], [2], []) for rank in range(256)]
+    use = msgspec.structs.replace(large.use, timeline=Timeline([0.0, 1.0], tracks))
+    large = msgspec.structs.replace(large, use=use)
+    size = len(_page(large, {}).encode())
+    for _, _, less in CUTS:
+        large = less(large)
+        assert size > (size := len(_page(large, {}).encode()))
+    # AND sums are the same
+    assert sum(large.pair_waits.waited_s) == pytest.approx(sum(enlarged(report, 256).pair_waits.waited_s))
 
 
 def test_the_first_screen_is_the_same_for_all_recordings(report, record):

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The HTML report in a browser: by pointer, by keyboard, on paper, at any number of ranks, wide and narrow."""
 
+import re
+
 import msgspec
 import pytest
 from browser import opened
-from enlarged import enlarged
+from enlarged import enlarged, halo
 
 from rankwise.findings.finding import Finding, NotLookedFor
 from rankwise.recording import Recording
@@ -175,7 +177,8 @@ def test_sections_after_the_first_screen(report, tmp_path, ranks, width):
         matrix.hover()
         assert "rank" in page.locator(TIP).inner_text()
         # AND each other picture tells of what is under the pointer
-        for name, words in (("waits", "for rank"), ("sizes", "up to"), ("phases", "computation")):
+        row = "node" if ranks > 512 else "rank"
+        for name, words in (("waits", f" for {row}"), ("sizes", "up to"), ("phases", "computation")):
             canvas = page.locator(f"#{name}-picture canvas").first
             canvas.hover()
             assert words in page.locator(TIP).inner_text()
@@ -210,6 +213,105 @@ def test_the_matrix_is_ordered_by_node_with_lines_where_nodes_end(record, tmp_pa
         # THEN the second row is that of rank 2, and the last column that of rank 7
         canvas.hover(position={"x": 46 + 7.5 * side, "y": 22 + 1.5 * side})
         assert page.locator(TIP).inner_text().startswith("rank 2 to rank 7: ")
+
+
+def middle_of(canvas, row, column, rows):
+    """Where in the picture of a matrix that has so many rows this cell is."""
+    side = min(canvas.bounding_box()["width"] - 50, 660) / rows
+    return {"x": 46 + (column + 0.5) * side, "y": 22 + (row + 0.5) * side}
+
+
+@pytest.mark.parametrize("ranks", [4096, pytest.param(10_000, marks=pytest.mark.slow)])
+def test_a_matrix_of_many_pairs_is_by_node_and_opens_to_ranks(report, tmp_path, ranks):
+    # GIVEN a halo of 26 points
+    page_text = render(halo(report, ranks, 26))
+    assert len(page_text.encode()) < 2_000_000 and "Lines are where a node ends" in page_text
+    with opened(page_text, tmp_path) as shown:
+        page = drawn(shown)
+        canvas, tip = page.locator("#matrix-picture canvas"), page.locator(TIP)
+        level = page.locator("#matrix-picture [role=tablist]").last
+        back = page.get_by_role("button", name="back to nodes").first
+        nodes = -(-ranks // 64)
+        # WHEN the pointer is on a pair of nodes
+        place = middle_of(canvas, 2, 3, nodes)
+        canvas.hover(position=place)
+        # THEN it says which, and their bytes together: 16 ranks more in 1, 1, ... rows
+        assert tip.inner_text().startswith(
+            "node00002 (64 ranks, 128 to 191) to node00003 (64 ranks, 192 to 255): "
+        )
+        assert "kB" in tip.inner_text() and not back.is_visible()
+        # WHEN it is clicked on THEN its ranks are there, and one more click leads back
+        whole = pixels(canvas)
+        canvas.click(position=place)
+        assert level.locator("[aria-selected=true]").inner_text() == "ranks" and pixels(canvas) != whole
+        canvas.hover(position=middle_of(canvas, 63, 0, 64))
+        assert tip.inner_text() == "rank 191 to rank 192: 1 kB, 1 message"
+        back.click()
+        assert pixels(canvas) == whole
+        # AND keys do the same
+        canvas.focus()
+        page.keyboard.press("ArrowRight")
+        page.keyboard.press("Enter")
+        assert level.locator("[aria-selected=true]").inner_text() == "ranks"
+        page.keyboard.press("Backspace")
+        assert level.locator("[aria-selected=true]").inner_text() == "nodes"
+        # AND all of that is smooth
+        took = canvas.evaluate("""c => {
+            const tabs = document.querySelectorAll("#matrix-picture [role=tablist]"), last = tabs[tabs.length - 1]
+            const begin = performance.now()
+            for (const at of [1, 0]) last.children[at].click()
+            return performance.now() - begin
+        }""")
+        assert took < 5000  # a quarter of a second where nothing else runs
+        assert (shown.problems, shown.requests) == ([], [])
+
+
+def test_more_pairs_than_a_page_has_are_by_node_only_and_that_is_said(report, tmp_path):
+    with opened(render(halo(report, 4096, 100)), tmp_path) as shown:
+        page = drawn(shown)
+        assert "too many pairs of ranks for this page" in page.locator("main").inner_text()
+        canvas = page.locator("#matrix-picture canvas")
+        canvas.hover(position=middle_of(canvas, 4, 5, 256))
+        assert page.locator(TIP).inner_text().startswith("node00001, ranks 64-79 to node00001, ranks 80-95: ")
+
+
+def test_a_zoomed_matrix_is_moved_by_drag_and_keys(report, tmp_path):
+    with opened(render(enlarged(report, 256)), tmp_path) as shown:
+        page = drawn(shown)
+        canvas, tip = page.locator("#matrix-picture canvas"), page.locator(TIP)
+        canvas.scroll_into_view_if_needed()
+        # GIVEN a quarter of each side, around what is under the pointer
+        for _ in range(2):
+            canvas.dblclick(position=middle_of(canvas, 0, 0, 256))
+        canvas.hover(position=middle_of(canvas, 0, 0, 64))
+        assert tip.inner_text().startswith("rank 0 to rank 0")
+        # WHEN it is dragged by ten cells THEN what was there is ten cells on
+        box, at, to = canvas.bounding_box(), middle_of(canvas, 30, 30, 64), middle_of(canvas, 20, 20, 64)
+        page.mouse.move(box["x"] + at["x"], box["y"] + at["y"])
+        page.mouse.down()
+        page.mouse.move(box["x"] + to["x"], box["y"] + to["y"], steps=4)
+        page.mouse.up()
+        canvas.hover(position=middle_of(canvas, 5, 6, 64))
+        assert tip.inner_text().startswith("rank 15 to rank 16")
+        # AND keys go on at the edge
+        canvas.focus()
+        for _ in range(40):
+            page.keyboard.press("ArrowRight")
+        canvas.hover(position=middle_of(canvas, 5, 6, 64))
+        row, column = (int(number) for number in re.findall(r"rank (\d+)", tip.inner_text()))
+        assert row == 15 and column > 20
+
+
+def test_bars_of_nodes_open_to_ranks(report, tmp_path):
+    with opened(render(enlarged(report, 4096)), tmp_path) as shown:
+        page = drawn(shown)
+        place = page.locator("#ranks-picture")
+        place.locator("canvas").click(position={"x": 66, "y": 200})
+        place.locator("canvas").hover(position={"x": 66, "y": 200})
+        assert page.locator(TIP).inner_text().startswith("rank 0\n")
+        place.get_by_role("button", name="back to all nodes").click()
+        place.locator("canvas").hover(position={"x": 66, "y": 200})
+        assert page.locator(TIP).inner_text().startswith("node00000\n")
 
 
 @pytest.mark.slow

@@ -124,7 +124,11 @@ def _render(
     **given: Any,
 ) -> str:
     drawn_map = _map(runs, names)
-    program = {"world_size": max(each.program.world_size for each in runs)}
+    hosts = runs[-1].program.hosts
+    program = {
+        "world_size": max(each.program.world_size for each in runs),
+        "hosts": hosts if all(each.program.hosts == hosts for each in runs) else [],
+    }
     numbers = {"map": drawn_map, "program": program, **drawn}
     return (
         environment()
