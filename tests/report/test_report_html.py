@@ -183,6 +183,16 @@ def test_the_first_screen_is_the_same_for_all_recordings(report, record):
         assert headings[: len(FIRST)] == FIRST
 
 
+def test_contents_and_headings_are_the_same_words(report):
+    # GIVEN a page with nearly all sections
+    page = render(enlarged(report, 16))
+    names = dict(re.findall(r'<a href="#([a-z-]+)">([^<]+)</a>', page.partition("</nav>")[0]))
+    headings = dict(re.findall(r'<h2 id="([a-z-]+)">([^<]+)</h2>', page))
+    # THEN each heading begins with what the contents call it
+    assert len(names) > 14 and list(names) == [each for each in headings if each in names]
+    assert all(headings[ident].startswith(name) for ident, name in names.items())
+
+
 def test_a_finding_says_what_it_costs_and_what_shows_it(report):
     # GIVEN more findings than the first screen shows, some with a command
     findings = [
@@ -200,7 +210,8 @@ def test_a_finding_says_what_it_costs_and_what_shows_it(report):
         )  # fmt: skip
         for at in range(6)
     ]
-    text = html.unescape(render(msgspec.structs.replace(report, findings=findings)))
+    page = render(msgspec.structs.replace(report, findings=findings))
+    text = html.unescape(re.sub("<[^>]*>", "", page))
     # THEN each has its sentence, its cost and a command
     for at in range(6):
         assert (

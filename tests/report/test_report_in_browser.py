@@ -8,6 +8,7 @@ import pytest
 from browser import opened
 from enlarged import enlarged, halo
 
+from rankwise.findings.data import Efficiency
 from rankwise.findings.finding import Finding, NotLookedFor
 from rankwise.recording import Recording
 from rankwise.report.build import build
@@ -314,10 +315,70 @@ def test_bars_of_nodes_open_to_ranks(report, tmp_path):
         assert page.locator(TIP).inner_text().startswith("node00000\n")
 
 
-@pytest.mark.slow
-def test_the_map_begins_on_the_first_window(report, tmp_path):
-    with opened(render(enlarged(report, 256)), tmp_path) as shown:
-        assert drawn(shown).locator("#map").bounding_box()["y"] < 860
+def with_findings(report, count):
+    """A report with so many findings, whose sentences are as long as those of real ones."""
+    sentence = (
+        "ranks 4, 7 wait 1.25 s in MPI_Recv for rank 11, which sends late, {} times of 4000, in solve.f90"
+    )
+    findings = [
+        Finding("late-sender", sentence.format(at), ["so"], [4, 7], 0.75, "why", "do", None, "high", "that")
+        for at in range(count)
+    ]
+    return msgspec.structs.replace(report, findings=findings)
+
+
+@pytest.mark.parametrize("width", [1200, 500])
+def test_four_blocks_begin_on_the_first_window(report, tmp_path, width):
+    # GIVEN a page with three findings and all that a trace says of efficiency
+    efficiency = Efficiency(16, 4.0, 2.0, 2.5, 0.5, 0.8, 0.9, 0.9, 0.6, 0.7, 0.85, 3.5, None, 0.1)
+    full = msgspec.structs.replace(with_findings(report, 3), efficiency=efficiency)
+    with opened(render(full), tmp_path, width) as shown:
+        page = drawn(shown)
+        # THEN all four begin on a window that is 900 pixels high, in their order
+        tops = [page.locator(f"#{name}").bounding_box() for name in ("fix", "efficiency", "time", "map")]
+        ends = [box["y"] + box["height"] for box in tops]
+        assert ends == sorted(ends) and ends[-1] <= 900
+        # AND each finding's sentence begins there, and what fixing it saves
+        for at in range(3):
+            item = page.locator(".findings > li").nth(at)
+            saves = item.locator(".saves")
+            assert saves.is_visible() and "750 ms" in saves.inner_text()
+            assert saves.bounding_box()["x"] + saves.bounding_box()["width"] <= width
+        assert (shown.problems, shown.requests) == ([], [])
+
+
+def test_what_is_folded_in_a_narrow_window_opens_by_keys_and_is_printed(report, tmp_path):
+    full = with_findings(report, 3)
+    hidden = """[...document.querySelectorAll(".folds *:not(.unfold, details *)")].filter(each =>
+        each.textContent.trim() && !each.getClientRects().length).length"""
+    with opened(render(full), tmp_path, 500) as shown:
+        page = drawn(shown)
+        third = page.locator(".findings > li").nth(2)
+        command = third.locator(".do code")
+        assert not command.is_visible() and page.evaluate(hidden) > 0
+        # WHEN its button is pressed THEN all of it is there, and once more: folded again
+        button = third.get_by_role("button", name="more of finding 3")
+        button.press("Enter")
+        assert command.is_visible() and button.get_attribute("aria-expanded") == "true"
+        assert third.evaluate("each => each.scrollWidth <= each.clientWidth")
+        button.press("Space")
+        assert not command.is_visible() and button.get_attribute("aria-expanded") == "false"
+        # AND the contents open, too, and lead to a section
+        page.get_by_role("button", name="Contents").press("Enter")
+        page.keyboard.press("Tab")
+        page.keyboard.press("Enter")
+        assert page.url.endswith("#fix")
+        # WHEN all buttons are pressed THEN nothing is hidden
+        closed = page.locator(".unfold[aria-expanded=false]:visible")
+        while closed.count():
+            closed.first.press("Enter")
+        assert page.evaluate(hidden) == 0
+    # AND nothing on paper, in wide windows, and where scripts are off
+    for width, media, scripts in ((500, "print", True), (1200, "screen", True), (500, "screen", False)):
+        with opened(render(full), tmp_path, width, java_script_enabled=scripts) as shown:
+            shown.page.emulate_media(media=media)
+            assert shown.page.locator(".findings .do code").nth(2).is_visible()
+            assert not shown.page.locator(".unfold").first.is_visible()
 
 
 def test_any_ranks_node_of_many_is_found(report, tmp_path):
@@ -351,16 +412,43 @@ def test_paper_is_light_and_shows_what_is_closed(report, tmp_path):
         assert not page.locator("nav").is_visible()
 
 
-def test_what_is_printed_fits_on_a4(report, tmp_path):
-    # GIVEN a page as wide as A4 without its margins
-    with opened(render(enlarged(report, 256)), tmp_path, 718) as shown:
+@pytest.mark.parametrize(
+    ("ranks", "width"),
+    [(256, 718), (256, 500), pytest.param(4096, 718, marks=pytest.mark.slow), (4096, 500)],
+)
+def test_what_is_printed_fits(report, tmp_path, ranks, width):
+    # GIVEN a page as wide as A4 without its margins, or as a narrow window
+    with opened(render(enlarged(report, ranks)), tmp_path, width) as shown:
         page = drawn(shown)
         # WHEN it is printed
         page.emulate_media(media="print")
         page.evaluate("dispatchEvent(new Event('beforeprint'))")
         # THEN no table and no picture is cut
         assert page.locator("table:visible").count() > 5
-        assert page.evaluate("document.documentElement.scrollWidth") <= 718
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+@pytest.mark.parametrize("ranks", [16, pytest.param(256, marks=pytest.mark.slow), 4096])
+def test_a_narrow_page_is_printed_whole(report, tmp_path, ranks):
+    # GIVEN a narrow window, and what it looks like when it is printed
+    large = with_findings(halo(report, ranks, 26) if ranks > 256 else enlarged(report, ranks), 3)
+    with opened(render(large), tmp_path, 500) as shown:
+        page = drawn(shown)
+        page.evaluate("""addEventListener("beforeprint", () => {
+            const hidden = each => !each.getClientRects().length
+            window.then = [document.querySelectorAll("details:not([open], .as-text)").length,
+                [...document.querySelectorAll("main canvas")].filter(each => hidden(each) || !each.width).length]
+        })""")
+        # WHEN
+        printed = page.pdf(format="A4")
+        # THEN all was open and drawn, on as many pages as somebody would print
+        assert page.evaluate("window.then") == [0, 0]
+        pages = len(re.findall(rb"/Type\s*/Page\b", printed))
+        assert 3 <= pages <= 60
+        # AND afterwards the window is as it was: each finding but the first is short
+        assert page.locator(".findings .unfold:visible").count() == 2
+        assert not page.locator(".findings .do").nth(2).is_visible()
+        assert (shown.problems, shown.requests) == ([], [])
 
 
 def test_names_of_the_recording_stay_text(report, tmp_path):

@@ -373,6 +373,11 @@ async function start() {
     document.documentElement.dataset.drawn = "yes"
 }
 
+// What is short in a narrow window is whole when its button is pressed: see `folds` in report.css.
+document.addEventListener("click", ({ target }) => {
+    if (target.classList.contains("unfold")) target.setAttribute("aria-expanded", target.parentElement.classList.toggle("unfolded"))
+})
+
 // On paper everything is open and light.
 const root = document.documentElement
 addEventListener("beforeprint", () => {

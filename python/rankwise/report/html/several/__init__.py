@@ -63,7 +63,7 @@ def render_comparison(found: Comparison, before: ReportData, after: ReportData) 
         "several/comparison.html.jinja",
         list(sides.values()),
         list(sides),
-        _FIRST | {"fix": "What changed", "matrix": "Matrix", "all": "All numbers"},
+        _FIRST | {"fix": "What changed", "matrix": "Communication matrix", "all": "All numbers"},
         {"compared": compared, "ranks": seats(before, after)} if compared else {},
         compared=compared,
         found=found,
