@@ -137,7 +137,8 @@ def draw_matrix(report: ReportData) -> Figure:
     )
     ends = [at - 0.5 for at in np.flatnonzero(np.diff(report.ranks.host)) + 1]
     if matrix.members:
-        hosts = [report.ranks.host[report.ranks.rank.index(some[0])] for some in matrix.members]
+        of_rank = dict(zip(report.ranks.rank, report.ranks.host, strict=True))
+        hosts = [of_rank.get(some[0], -1) for some in matrix.members]
         ends = [at - 0.5 for at in np.flatnonzero(np.diff(hosts)) + 1]
     if len(ends) <= _MOST_LINES and report.ranks.rank == list(range(report.program.world_size)):
         for at in ends:
