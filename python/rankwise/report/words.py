@@ -427,6 +427,10 @@ def network_text(report: ReportData) -> list[str]:
     network = report.network
     lines = []
     if network.ranks:
+        if len(report.program.hosts) == 1:
+            lines.append(
+                "all ranks ran on one node: this is their time in a transport's calls, and nothing crossed a network"
+            )
         progress, wait = (
             sum(getattr(rank, name) for rank in network.ranks) for name in ("progress_s", "wait_s")
         )

@@ -102,6 +102,9 @@ def _page(report: ReportData, cut: dict[str, list[str]]) -> str:
         "first_findings": FIRST_FINDINGS,
         "host_names": short_names(report.program.hosts),
         "shown_in": _shown_in,
+        "named_in_use": {
+            rank for finding in report.findings if _shown_in(finding) == "use" for rank in finding.ranks
+        },
         "time": stack.time_bars(report),
         "time_legend": stack.time_legend(report),
         "channel_legend": distribution.legend,
