@@ -31,6 +31,8 @@ inside apt-get install -qq -y --no-install-recommends python3 python3-venv ca-ce
 for file in /etc/resolv.conf /etc/pip.conf ${PIP_CERT:+"$PIP_CERT"}; do
     [ ! -f "$file" ] || cp -L --remove-destination --parents "$file" "$root"
 done
+# MPICH before 4.0 looks this host's own name up.
+printf '127.0.0.1 localhost %s\n' "$(hostname)" >"$root/etc/hosts"
 for prefix in "$@"; do
     cp -r --parents "$prefix" "$root"
     ln -s "$prefix/bin/python3" "$root/usr/local/bin/python-$(basename "$prefix")"

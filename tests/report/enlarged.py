@@ -4,8 +4,10 @@
 import msgspec
 import numpy as np
 
+from rankwise.placement.distribution import CommMatrix
 from rankwise.report import data
 from rankwise.report.data import communication, map, over_time
+from rankwise.report.matrix import detailed
 
 PER_NODE = 64
 
@@ -120,3 +122,18 @@ def enlarged(report: data.ReportData, ranks: int) -> data.ReportData:
             ],
         ),
     )  # fmt: skip
+
+
+def halo(report: data.ReportData, ranks: int, pairs: int) -> data.ReportData:
+    """An enlarged report whose ranks have 26 neighbours in a grid of 16 by 16 by n, or so many that are nearest."""
+    large, rank = enlarged(report, ranks), np.arange(ranks)
+    steps = [x + 16 * y + 256 * z for x in (-1, 0, 1) for y in (-1, 0, 1) for z in (-1, 0, 1) if x or y or z]
+    steps = steps if pairs == 26 else list(range(1, pairs + 1))
+    destination = np.concatenate([(rank + step) % ranks for step in steps])
+    many = np.ones(len(destination), np.int64)
+    found = detailed(
+        CommMatrix(np.tile(rank, len(steps)), destination, many, many, 1000 * many), large.ranks.host
+    )
+    return msgspec.structs.replace(
+        large, matrix=found, matrix_parts=communication.MatrixParts([], []), pair_waits=None
+    )

@@ -7,18 +7,20 @@ import re
 
 import jsonschema
 import msgspec
+import numpy as np
 import pytest
 from raw_writer import MANIFEST, Rank, write_recording
 from rich.console import Console
 
 from rankwise.errors import RankwiseError
 from rankwise.placement import file as placement_file
+from rankwise.placement.distribution import CommMatrix
 from rankwise.placement.simple import allocate
 from rankwise.recording import Recording
 from rankwise.report import data
 from rankwise.report.build import build
 from rankwise.report.html import render as render_html
-from rankwise.report.matrix import coarser, comm_matrix, detailed
+from rankwise.report.matrix import coarser, detailed
 from rankwise.report.placements import Asked, asked_placements
 from rankwise.report.text import distribution, render
 from rankwise.report.text.matrix import digit
@@ -205,22 +207,40 @@ def test_json_comes_back_as_the_types_and_fits_the_schema(record):
     assert msgspec.convert(content, data.ReportData) == report
 
 
-def test_many_ranks_are_aggregated(record):
-    import numpy as np
+def test_few_pairs_of_many_ranks_are_not_aggregated():
+    rank, ones = np.arange(1000), np.ones(1000, np.int64)
+    whole = detailed(CommMatrix(rank, (rank + 1) % 1000, ones, ones, ones), [0] * 1000)
+    assert (whole.groups, whole.ranks_per_group, len(whole.source), whole.members) == (1000, 1, 1000, [])
 
-    from rankwise.placement.distribution import CommMatrix
 
-    rank = np.arange(1000)
-    ones = np.ones(1000, dtype=np.int64)
-    matrix = comm_matrix(CommMatrix(rank, (rank + 1) % 1000, ones, ones, ones), 1000)
-    assert (matrix.groups, matrix.ranks_per_group) == (250, 4)
-    assert sum(matrix.messages) == 1000
-    # AND few pairs of many ranks are not
-    whole = detailed(CommMatrix(rank, (rank + 1) % 1000, ones, ones, ones), 1000)
-    assert (whole.groups, whole.ranks_per_group, len(whole.source)) == (1000, 1, 1000)
-    source, step = (each.ravel() for each in np.indices((1000, 66)))
-    many = np.ones(len(source), dtype=np.int64)
-    assert detailed(CommMatrix(source, (source + step) % 1000, many, many, many), 1000).ranks_per_group == 4
+@pytest.mark.parametrize(
+    ("nodes", "groups", "members"),
+    [
+        # Nodes of 50 ranks are in parts, of which none is of two nodes,
+        (20, 200, {5}),
+        # nodes of 4 are whole,
+        (250, 250, {4}),
+        # and of more nodes than rows some are together.
+        (500, 250, {4}),
+    ],
+)
+def test_groups_end_where_nodes_end(nodes, groups, members):
+    # GIVEN more pairs than a page has, and ranks dealt to nodes in turn
+    hosts = [rank % nodes for rank in range(1000)]
+    source, step = (each.ravel() for each in np.indices((1000, 500)))
+    ones = np.ones(len(source), np.int64)
+    # WHEN
+    found = detailed(CommMatrix(source, (source + step) % 1000, ones, ones, ones), hosts)
+    # THEN
+    assert (found.groups, {len(each) for each in found.members}) == (groups, members)
+    assert sorted(sum(found.members, [])) == list(range(1000))
+    assert sum(found.messages) == 500_000
+    if nodes <= groups:
+        assert all(len({hosts[rank] for rank in each}) == 1 for each in found.members)
+    # AND fewer, larger groups are of neighbours, and the terminal has them
+    small = coarser(found, 32)
+    assert small.groups <= 32 and sum(small.messages) == 500_000
+    assert small.members[0][: len(found.members[0])] == found.members[0]
 
 
 def test_the_widest_distribution_is_not_cut():

@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The report's figures for papers."""
 
+import base64
+import io
 import json
 import re
 import sys
 from importlib.resources import files
+from xml.etree import ElementTree
 
+import matplotlib.image
 import numpy as np
 import pytest
 import traces
@@ -15,13 +19,14 @@ from test_defects import late
 
 from rankwise.cli import main
 from rankwise.recording import Recording
-from rankwise.report import figures
+from rankwise.report import figures, time_words
 from rankwise.report.build import build
 from rankwise.report.figures import timeline
 from rankwise.report.figures.drawing import SHADES
 from rankwise.report.html import distribution
 from rankwise.report.html.stack import COLOURS
 
+SVG, XLINK = "{http://www.w3.org/2000/svg}", "{http://www.w3.org/1999/xlink}"
 NAMES = ("communication-matrix", "message-distribution", "time-per-rank", "timeline")
 
 
@@ -53,6 +58,112 @@ def test_a_trace_gives_a_timeline(tmp_path):
     path = traced(tmp_path / "x.rw")
     assert main(["report", str(path), "--figures", str(tmp_path / "out"), "--json", "-q"]) == 0
     assert {"timeline.svg", "timeline.pdf"} <= {each.name for each in (tmp_path / "out").iterdir()}
+
+
+class Drawn:
+    """An SVG file that matplotlib wrote."""
+
+    def __init__(self, path):
+        self.text = path.read_text()
+        self.root = ElementTree.fromstring(self.text)
+        # Letters are shapes; what they say is told in comments.
+        self.words = [word.strip() for word in re.findall(r"<!-- (.*?) -->", self.text, re.DOTALL)]
+
+    def shapes(self, colour):
+        """Corners of each shape that is filled with a colour, but for the squares of legends."""
+        groups = [g for g in self.root.iter(f"{SVG}g") if (g.get("id") or "").startswith("legend")]
+        in_legends = {path for g in groups for path in g.iter(f"{SVG}path")}
+        paths = [path for path in self.root.iter(f"{SVG}path") if path not in in_legends]
+        return [corners(path) for path in paths if f"fill: {colour.lower()}" in path.get("style", "")]
+
+    def width_of_axes(self):
+        """Of the first picture's field."""
+        (field,) = [g for g in self.root.iter(f"{SVG}g") if g.get("id") == "patch_2"]
+        return np.ptp(corners(field.find(f"{SVG}path"))[:, 0])
+
+    def cells(self, ranks):
+        """The colours in the middle of each cell of the raster."""
+        image = next(self.root.iter(f"{SVG}image"))
+        pixels = matplotlib.image.imread(
+            io.BytesIO(base64.b64decode(image.get(f"{XLINK}href").partition("base64,")[2]))
+        )
+        at = ((np.arange(ranks) + 0.5) / ranks * len(pixels)).astype(int)
+        return (pixels[::-1] if "scale(1 -1)" in image.get("transform", "") else pixels)[np.ix_(at, at)]
+
+
+def corners(path):
+    """Of a shape of an SVG file."""
+    return np.array([float(number) for number in re.findall(r"-?[\d.]+", path.get("d"))]).reshape(-1, 2)
+
+
+def height_at(shape, x):
+    """How high a shape is there."""
+    crossed = []
+    for (x0, y0), (x1, y1) in zip(shape, np.roll(shape, -1, axis=0), strict=True):
+        if min(x0, x1) <= x < max(x0, x1):
+            crossed.append(y0 + (y1 - y0) * (x - x0) / (x1 - x0))
+    return max(crossed) - min(crossed) if crossed else 0.0
+
+
+def test_the_bars_of_each_rank_are_as_high_as_its_times(record, tmp_path):
+    path = record()
+    assert main(["report", str(path), "--figures", str(tmp_path / "out"), "--json", "-q"]) == 0
+    figure, report = Drawn(tmp_path / "out" / "time-per-rank.svg"), build(Recording.open(path))
+    parts = time_words.parts(report)
+    ranks, heights, seconds = len(report.ranks.rank), [], []
+    for part in parts:
+        # THEN each part has a shape, in its colour and with its name
+        (shape,) = figure.shapes(COLOURS[part.key])
+        assert part.name in figure.words
+        left, right = shape[:, 0].min(), shape[:, 0].max()
+        heights += [height_at(shape, left + (rank + 0.5) * (right - left) / ranks) for rank in range(ranks)]
+        seconds += part.seconds
+    # AND is as high at each rank as its seconds are, which differ
+    scale = max(heights) / max(seconds)
+    assert heights == pytest.approx([scale * each for each in seconds], abs=0.01 * max(heights))
+    assert len(parts) > 1 and max(seconds[-ranks:]) > 5 * min(seconds[-ranks:])
+    assert {"rank", "time (s)", "app on 16 ranks: time per rank"} <= set(figure.words)
+
+
+def test_the_matrix_has_a_colour_where_messages_are(tmp_path):
+    # GIVEN a ring, to whose first neighbour more is sent
+    made = [Rank(me, 5) for me in range(5)]
+    for me, rank in enumerate(made):
+        rank.send((me + 1) % 5, 100_000 if me == 0 else 100)
+    path = write_recording(tmp_path / "x.rw", made)
+    assert main(["report", str(path), "--figures", str(tmp_path / "out"), "--json", "-q"]) == 0
+    figure = Drawn(tmp_path / "out" / "communication-matrix.svg")
+    cells = figure.cells(5)
+    # THEN row by sender, column by receiver, those are drawn, and no others
+    drawn = {(row, column) for row in range(5) for column in range(5) if cells[row, column, 3] > 0}
+    assert drawn == {(me, (me + 1) % 5) for me in range(5)}
+    # AND the larger one in another colour
+    colours = {(row, column): tuple(cells[row, column]) for row, column in drawn}
+    assert len(set(colours.values())) == 2 and list(colours.values()).count(colours[0, 1]) == 1
+    assert {"receiver (rank)", "sender (rank)", "bytes"} <= set(figure.words)
+
+
+def test_the_distribution_has_a_bar_a_channel_as_long_as_its_share(record, tmp_path):
+    # GIVEN messages inside nodes and between them
+    path = record()
+    assert main(["report", str(path), "--figures", str(tmp_path / "out"), "--json", "-q"]) == 0
+    figure = Drawn(tmp_path / "out" / "message-distribution.svg")
+    (placed,) = build(Recording.open(path)).distributions
+    shown = 0
+    for at, (label, colour) in enumerate(distribution.legend(placed)):
+        # THEN each channel's bars are in its colour, of messages on the left and of bytes on the right
+        shares = [pieces[at].share for _, found in distribution.bars(placed) for _, pieces, _ in found]
+        widths = [np.ptp(shape[:, 0]) for shape in figure.shapes(colour)]
+        assert (label in figure.words) == any(shares)
+        if not any(shares):
+            continue
+        assert len(widths) == len(shares)
+        shown += sum(share > 0 for share in shares)
+        scale = figure.width_of_axes()
+        assert widths == pytest.approx([scale * share for share in shares], abs=0.01 * scale)
+    assert shown > 4
+    rows = {name for _, found in distribution.bars(placed) for name, _, _ in found}
+    assert rows | {"share of the messages (%)", "share of the bytes (%)", placed.name} <= set(figure.words)
 
 
 @pytest.mark.slow

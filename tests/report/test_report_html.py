@@ -18,9 +18,11 @@ from rankwise.findings.finding import Finding
 from rankwise.recording import Recording
 from rankwise.report.build import build
 from rankwise.report.data import to_dict
-from rankwise.report.html import render
+from rankwise.report.html import _page, render
+from rankwise.report.html.fitting import CUTS
 from rankwise.report.placements import Asked, asked_placements
 from rankwise.report.tuning import TunedChange
+from rankwise.report.use_data import Timeline, Track
 
 EVIL = '</script><script>document.title="owned"</script><img src=x onerror=alert(1)>'
 FIRST = ["fix", "efficiency", "time", "map"]
@@ -124,6 +126,50 @@ def test_the_page_is_small(report, ranks):
     assert len(render(enlarged(report, ranks)).encode()) < 2_000_000
 
 
+def heavy(report, ranks, placements):
+    """As many numbers as a report can have: of few ranks each part of the matrix has all pairs."""
+    large = enlarged(report, ranks)
+    ran, whole = large.map.placed[0], large.matrix_parts.parts[0]
+    placed = [ran, *(msgspec.structs.replace(ran, name=f"placement {at}") for at in range(placements))]
+    parts = [
+        whole,
+        *(msgspec.structs.replace(whole, name=f"comm {at}", kind="communicator") for at in range(4)),
+    ]
+    return msgspec.structs.replace(
+        large,
+        map=msgspec.structs.replace(large.map, placed=placed),
+        matrix_parts=msgspec.structs.replace(large.matrix_parts, parts=parts if ranks <= 256 else [whole]),
+    )
+
+
+@pytest.mark.parametrize(
+    ("ranks", "placements", "cut"),
+    [(256, 0, "messages of single communicators"), (10_000, 5, "maps of placements from the third on")],
+)
+def test_what_is_least_useful_is_left_out_of_a_page_that_would_be_too_large(report, ranks, placements, cut):
+    # GIVEN a page of more than 2 MB
+    large = heavy(report, ranks, placements)
+    assert len(_page(large, {}).encode()) > 2_000_000
+    # WHEN
+    page = render(large)
+    # THEN it is not that large, and says what is not in it
+    assert len(page.encode()) <= 2_000_000
+    assert re.search(f"Left out, so that the page is not larger than 2 MB: [^.]*{cut}", page)
+
+
+def test_every_way_to_leave_out_leaves_less(report):
+    large = heavy(report, 256, 5)
+    tracks = [Track("waiting for a core", 0, f"rank {rank}", [0.5], [2], []) for rank in range(256)]
+    use = msgspec.structs.replace(large.use, timeline=Timeline([0.0, 1.0], tracks))
+    large = msgspec.structs.replace(large, use=use)
+    size = len(_page(large, {}).encode())
+    for _, _, less in CUTS:
+        large = less(large)
+        assert size > (size := len(_page(large, {}).encode()))
+    # AND sums are the same
+    assert sum(large.pair_waits.waited_s) == pytest.approx(sum(enlarged(report, 256).pair_waits.waited_s))
+
+
 def test_the_first_screen_is_the_same_for_all_recordings(report, record):
     # GIVEN runs with and without times, places and a regular end
     broken = build(Recording.open(record(name="b.rw", broken=True)))
@@ -135,6 +181,16 @@ def test_the_first_screen_is_the_same_for_all_recordings(report, record):
         headings = [attributes.get("id") for tag, attributes in page.elements if tag == "h2"]
         # THEN it has the same parts in the same order
         assert headings[: len(FIRST)] == FIRST
+
+
+def test_contents_and_headings_are_the_same_words(report):
+    # GIVEN a page with nearly all sections
+    page = render(enlarged(report, 16))
+    names = dict(re.findall(r'<a href="#([a-z-]+)">([^<]+)</a>', page.partition("</nav>")[0]))
+    headings = dict(re.findall(r'<h2 id="([a-z-]+)">([^<]+)</h2>', page))
+    # THEN each heading begins with what the contents call it
+    assert len(names) > 14 and list(names) == [each for each in headings if each in names]
+    assert all(headings[ident].startswith(name) for ident, name in names.items())
 
 
 def test_a_finding_says_what_it_costs_and_what_shows_it(report):
@@ -154,7 +210,8 @@ def test_a_finding_says_what_it_costs_and_what_shows_it(report):
         )  # fmt: skip
         for at in range(6)
     ]
-    text = html.unescape(render(msgspec.structs.replace(report, findings=findings)))
+    page = render(msgspec.structs.replace(report, findings=findings))
+    text = html.unescape(re.sub("<[^>]*>", "", page))
     # THEN each has its sentence, its cost and a command
     for at in range(6):
         assert (

@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The HTML report in a browser: by pointer, by keyboard, on paper, at any number of ranks, wide and narrow."""
 
+import re
+
 import msgspec
 import pytest
 from browser import opened
-from enlarged import enlarged
+from enlarged import enlarged, halo
 
+from rankwise.findings.data import Efficiency
 from rankwise.findings.finding import Finding, NotLookedFor
 from rankwise.recording import Recording
 from rankwise.report.build import build
@@ -175,7 +178,8 @@ def test_sections_after_the_first_screen(report, tmp_path, ranks, width):
         matrix.hover()
         assert "rank" in page.locator(TIP).inner_text()
         # AND each other picture tells of what is under the pointer
-        for name, words in (("waits", "for rank"), ("sizes", "up to"), ("phases", "computation")):
+        row = "node" if ranks > 512 else "rank"
+        for name, words in (("waits", f" for {row}"), ("sizes", "up to"), ("phases", "computation")):
             canvas = page.locator(f"#{name}-picture canvas").first
             canvas.hover()
             assert words in page.locator(TIP).inner_text()
@@ -212,10 +216,169 @@ def test_the_matrix_is_ordered_by_node_with_lines_where_nodes_end(record, tmp_pa
         assert page.locator(TIP).inner_text().startswith("rank 2 to rank 7: ")
 
 
-@pytest.mark.slow
-def test_the_map_begins_on_the_first_window(report, tmp_path):
+def middle_of(canvas, row, column, rows):
+    """Where in the picture of a matrix that has so many rows this cell is."""
+    side = min(canvas.bounding_box()["width"] - 50, 660) / rows
+    return {"x": 46 + (column + 0.5) * side, "y": 22 + (row + 0.5) * side}
+
+
+@pytest.mark.parametrize("ranks", [4096, pytest.param(10_000, marks=pytest.mark.slow)])
+def test_a_matrix_of_many_pairs_is_by_node_and_opens_to_ranks(report, tmp_path, ranks):
+    # GIVEN a halo of 26 points
+    page_text = render(halo(report, ranks, 26))
+    assert len(page_text.encode()) < 2_000_000 and "Lines are where a node ends" in page_text
+    with opened(page_text, tmp_path) as shown:
+        page = drawn(shown)
+        canvas, tip = page.locator("#matrix-picture canvas"), page.locator(TIP)
+        level = page.locator("#matrix-picture [role=tablist]").last
+        back = page.get_by_role("button", name="back to nodes").first
+        nodes = -(-ranks // 64)
+        # WHEN the pointer is on a pair of nodes
+        place = middle_of(canvas, 2, 3, nodes)
+        canvas.hover(position=place)
+        # THEN it says which, and their bytes together: 16 ranks more in 1, 1, ... rows
+        assert tip.inner_text().startswith(
+            "node00002 (64 ranks, 128 to 191) to node00003 (64 ranks, 192 to 255): "
+        )
+        assert "kB" in tip.inner_text() and not back.is_visible()
+        # WHEN it is clicked on THEN its ranks are there, and one more click leads back
+        whole = pixels(canvas)
+        canvas.click(position=place)
+        assert level.locator("[aria-selected=true]").inner_text() == "ranks" and pixels(canvas) != whole
+        canvas.hover(position=middle_of(canvas, 63, 0, 64))
+        assert tip.inner_text() == "rank 191 to rank 192: 1 kB, 1 message"
+        back.click()
+        assert pixels(canvas) == whole
+        # AND keys do the same
+        canvas.focus()
+        page.keyboard.press("ArrowRight")
+        page.keyboard.press("Enter")
+        assert level.locator("[aria-selected=true]").inner_text() == "ranks"
+        page.keyboard.press("Backspace")
+        assert level.locator("[aria-selected=true]").inner_text() == "nodes"
+        # AND all of that is smooth
+        took = canvas.evaluate("""c => {
+            const tabs = document.querySelectorAll("#matrix-picture [role=tablist]"), last = tabs[tabs.length - 1]
+            const begin = performance.now()
+            for (const at of [1, 0]) last.children[at].click()
+            return performance.now() - begin
+        }""")
+        assert took < 5000  # a quarter of a second where nothing else runs
+        assert (shown.problems, shown.requests) == ([], [])
+
+
+def test_more_pairs_than_a_page_has_are_by_node_only_and_that_is_said(report, tmp_path):
+    with opened(render(halo(report, 4096, 100)), tmp_path) as shown:
+        page = drawn(shown)
+        assert "too many pairs of ranks for this page" in page.locator("main").inner_text()
+        canvas = page.locator("#matrix-picture canvas")
+        canvas.hover(position=middle_of(canvas, 4, 5, 256))
+        assert page.locator(TIP).inner_text().startswith("node00001, ranks 64-79 to node00001, ranks 80-95: ")
+
+
+def test_a_zoomed_matrix_is_moved_by_drag_and_keys(report, tmp_path):
     with opened(render(enlarged(report, 256)), tmp_path) as shown:
-        assert drawn(shown).locator("#map").bounding_box()["y"] < 860
+        page = drawn(shown)
+        canvas, tip = page.locator("#matrix-picture canvas"), page.locator(TIP)
+        canvas.scroll_into_view_if_needed()
+        # GIVEN a quarter of each side, around what is under the pointer
+        for _ in range(2):
+            canvas.dblclick(position=middle_of(canvas, 0, 0, 256))
+        canvas.hover(position=middle_of(canvas, 0, 0, 64))
+        assert tip.inner_text().startswith("rank 0 to rank 0")
+        # WHEN it is dragged by ten cells THEN what was there is ten cells on
+        box, at, to = canvas.bounding_box(), middle_of(canvas, 30, 30, 64), middle_of(canvas, 20, 20, 64)
+        page.mouse.move(box["x"] + at["x"], box["y"] + at["y"])
+        page.mouse.down()
+        page.mouse.move(box["x"] + to["x"], box["y"] + to["y"], steps=4)
+        page.mouse.up()
+        canvas.hover(position=middle_of(canvas, 5, 6, 64))
+        assert tip.inner_text().startswith("rank 15 to rank 16")
+        # AND keys go on at the edge
+        canvas.focus()
+        for _ in range(40):
+            page.keyboard.press("ArrowRight")
+        canvas.hover(position=middle_of(canvas, 5, 6, 64))
+        row, column = (int(number) for number in re.findall(r"rank (\d+)", tip.inner_text()))
+        assert row == 15 and column > 20
+
+
+def test_bars_of_nodes_open_to_ranks(report, tmp_path):
+    with opened(render(enlarged(report, 4096)), tmp_path) as shown:
+        page = drawn(shown)
+        place = page.locator("#ranks-picture")
+        place.locator("canvas").click(position={"x": 66, "y": 200})
+        place.locator("canvas").hover(position={"x": 66, "y": 200})
+        assert page.locator(TIP).inner_text().startswith("rank 0\n")
+        place.get_by_role("button", name="back to all nodes").click()
+        place.locator("canvas").hover(position={"x": 66, "y": 200})
+        assert page.locator(TIP).inner_text().startswith("node00000\n")
+
+
+def with_findings(report, count):
+    """A report with so many findings, whose sentences are as long as those of real ones."""
+    sentence = (
+        "ranks 4, 7 wait 1.25 s in MPI_Recv for rank 11, which sends late, {} times of 4000, in solve.f90"
+    )
+    findings = [
+        Finding("late-sender", sentence.format(at), ["so"], [4, 7], 0.75, "why", "do", None, "high", "that")
+        for at in range(count)
+    ]
+    return msgspec.structs.replace(report, findings=findings)
+
+
+@pytest.mark.parametrize("width", [1200, 500])
+def test_four_blocks_begin_on_the_first_window(report, tmp_path, width):
+    # GIVEN a page with three findings and all that a trace says of efficiency
+    efficiency = Efficiency(16, 4.0, 2.0, 2.5, 0.5, 0.8, 0.9, 0.9, 0.6, 0.7, 0.85, 3.5, None, 0.1)
+    full = msgspec.structs.replace(with_findings(report, 3), efficiency=efficiency)
+    with opened(render(full), tmp_path, width) as shown:
+        page = drawn(shown)
+        # THEN all four begin on a window that is 900 pixels high, in their order
+        tops = [page.locator(f"#{name}").bounding_box() for name in ("fix", "efficiency", "time", "map")]
+        ends = [box["y"] + box["height"] for box in tops]
+        assert ends == sorted(ends) and ends[-1] <= 900
+        # AND each finding's sentence begins there, and what fixing it saves
+        for at in range(3):
+            item = page.locator(".findings > li").nth(at)
+            saves = item.locator(".saves")
+            assert saves.is_visible() and "750 ms" in saves.inner_text()
+            assert saves.bounding_box()["x"] + saves.bounding_box()["width"] <= width
+        assert (shown.problems, shown.requests) == ([], [])
+
+
+def test_what_is_folded_in_a_narrow_window_opens_by_keys_and_is_printed(report, tmp_path):
+    full = with_findings(report, 3)
+    hidden = """[...document.querySelectorAll(".folds *:not(.unfold, details *)")].filter(each =>
+        each.textContent.trim() && !each.getClientRects().length).length"""
+    with opened(render(full), tmp_path, 500) as shown:
+        page = drawn(shown)
+        third = page.locator(".findings > li").nth(2)
+        command = third.locator(".do code")
+        assert not command.is_visible() and page.evaluate(hidden) > 0
+        # WHEN its button is pressed THEN all of it is there, and once more: folded again
+        button = third.get_by_role("button", name="more of finding 3")
+        button.press("Enter")
+        assert command.is_visible() and button.get_attribute("aria-expanded") == "true"
+        assert third.evaluate("each => each.scrollWidth <= each.clientWidth")
+        button.press("Space")
+        assert not command.is_visible() and button.get_attribute("aria-expanded") == "false"
+        # AND the contents open, too, and lead to a section
+        page.get_by_role("button", name="Contents").press("Enter")
+        page.keyboard.press("Tab")
+        page.keyboard.press("Enter")
+        assert page.url.endswith("#fix")
+        # WHEN all buttons are pressed THEN nothing is hidden
+        closed = page.locator(".unfold[aria-expanded=false]:visible")
+        while closed.count():
+            closed.first.press("Enter")
+        assert page.evaluate(hidden) == 0
+    # AND nothing on paper, in wide windows, and where scripts are off
+    for width, media, scripts in ((500, "print", True), (1200, "screen", True), (500, "screen", False)):
+        with opened(render(full), tmp_path, width, java_script_enabled=scripts) as shown:
+            shown.page.emulate_media(media=media)
+            assert shown.page.locator(".findings .do code").nth(2).is_visible()
+            assert not shown.page.locator(".unfold").first.is_visible()
 
 
 def test_any_ranks_node_of_many_is_found(report, tmp_path):
@@ -249,9 +412,10 @@ def test_paper_is_light_and_shows_what_is_closed(report, tmp_path):
         assert not page.locator("nav").is_visible()
 
 
-def test_what_is_printed_fits_on_a4(report, tmp_path):
+@pytest.mark.parametrize("ranks", [256, 4096])
+def test_what_is_printed_fits_on_a4(report, tmp_path, ranks):
     # GIVEN a page as wide as A4 without its margins
-    with opened(render(enlarged(report, 256)), tmp_path, 718) as shown:
+    with opened(render(enlarged(report, ranks)), tmp_path, 718) as shown:
         page = drawn(shown)
         # WHEN it is printed
         page.emulate_media(media="print")
@@ -259,6 +423,29 @@ def test_what_is_printed_fits_on_a4(report, tmp_path):
         # THEN no table and no picture is cut
         assert page.locator("table:visible").count() > 5
         assert page.evaluate("document.documentElement.scrollWidth") <= 718
+
+
+@pytest.mark.parametrize("ranks", [16, pytest.param(256, marks=pytest.mark.slow), 4096])
+def test_a_narrow_page_is_printed_whole(report, tmp_path, ranks):
+    # GIVEN a narrow window, and what it looks like when it is printed
+    large = with_findings(halo(report, ranks, 26) if ranks > 256 else enlarged(report, ranks), 3)
+    with opened(render(large), tmp_path, 500) as shown:
+        page = drawn(shown)
+        page.evaluate("""addEventListener("beforeprint", () => {
+            const hidden = each => !each.getClientRects().length
+            window.then = [document.querySelectorAll("details:not([open], .as-text)").length,
+                [...document.querySelectorAll("main canvas")].filter(each => hidden(each) || !each.width).length]
+        })""")
+        # WHEN
+        printed = page.pdf(format="A4")
+        # THEN all was open and drawn, on as many pages as somebody would print
+        assert page.evaluate("window.then") == [0, 0]
+        pages = len(re.findall(rb"/Type\s*/Page\b", printed))
+        assert 3 <= pages <= 60
+        # AND afterwards the window is as it was: each finding but the first is short
+        assert page.locator(".findings .unfold:visible").count() == 2
+        assert not page.locator(".findings .do").nth(2).is_visible()
+        assert (shown.problems, shown.requests) == ([], [])
 
 
 def test_names_of_the_recording_stay_text(report, tmp_path):

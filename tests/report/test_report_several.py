@@ -6,7 +6,7 @@ import re
 import msgspec
 import pytest
 from browser import opened
-from enlarged import enlarged
+from enlarged import enlarged, halo
 from raw_writer import Rank, write_recording
 
 from rankwise.cli import main
@@ -238,6 +238,31 @@ def test_the_matrices_of_two_runs_are_compared_pair_by_pair(tmp_path, width):
         # AND a switch shows one side alone
         page.get_by_role("tab", name="after", exact=True).click()
         assert len(set(colour(2))) > 1 and colour(2) == colour(0)
+
+
+def test_matrices_of_too_many_pairs_are_compared_by_parts_of_nodes(report, tmp_path):
+    # GIVEN twice the same run of more pairs than a page has
+    recording, large = Recording.open(report.recording), halo(report, 4096, 100)
+    text = render_comparison(compare([recording], [recording]), large, large)
+    with opened(text, tmp_path) as shown:
+        canvas = drawn(shown).locator("#compared-picture canvas")
+        # WHEN the pointer is on its first pair
+        canvas.hover(position={"x": 47, "y": 23})
+        # THEN it says of which node and ranks it is
+        assert (
+            shown.page.locator(TIP)
+            .inner_text()
+            .startswith(
+                "node00000, ranks 0-15 to node00000, ranks 0-15: before 120 kB, 120 messages; after 120 kB, "
+            )
+        )
+        assert (shown.problems, shown.requests) == ([], [])
+    # AND where nodes are others, this is said
+    other = msgspec.structs.replace(large.matrix, members=large.matrix.members[::-1])
+    text = render_comparison(
+        compare([recording], [recording]), large, msgspec.structs.replace(large, matrix=other)
+    )
+    assert "the runs were on other nodes" in text and "No messages between ranks" not in text
 
 
 def test_runs_on_different_numbers_of_ranks_have_no_matrix_in_common(report):

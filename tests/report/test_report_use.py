@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from rankwise.findings.finding import Finding
 from rankwise.recording import Recording
 from rankwise.report import use_words
 from rankwise.report.build import build
@@ -201,7 +202,7 @@ def test_headings_are_different_and_the_fields_own():
     for headings in (use_words.RANK_USE, use_words.CORE_USE, use_words.INTERFACE_USE):
         assert len(set(headings)) == len(headings)
     assert {"user", "system", "irq", "softirq", "idle", "steal"} <= set(use_words.CORE_USE)
-    assert {"voluntary\nswitches", "involuntary\nswitches", "run-queue\nwait"} <= set(use_words.RANK_USE)
+    assert {"voluntary\nswitches", "involuntary\nswitches", "waiting\nfor a core"} <= set(use_words.RANK_USE)
 
 
 def test_html_has_the_first_400_rows_and_says_how_many_more(made):
@@ -235,6 +236,26 @@ def test_what_stands_out_is_one_sentence_a_kind_however_many_cores_and_nodes(mad
     assert len(found) <= 8
     (inside,) = [each for each in found if "in interrupts for" in each]
     assert "PU 17 of nid000007 was in interrupts for 39 %" in inside and "4095 more PUs of 32 nodes" in inside
+
+
+def test_who_waited_longest_for_a_core_is_named_and_comes_first(made):
+    # GIVEN many ranks, of which rank 7 lost its core most often, and rank 5 waited longest for one
+    count = 500
+    ranks = ranks_of(
+        count,
+        involuntary_switches=[828 if rank == 7 else 200 for rank in range(count)],
+        runqueue_wait_s=[0.42 if rank == 5 else 0.166 for rank in range(count)],
+    )
+    report = made(ranks=ranks)
+    (often,) = [each for each in notable(recorded(report, 1.0), report.use) if "lost the core" in each]
+    assert often.endswith("rank 7 most, 828 times; rank 5 waited longest for a core, 420 ms")
+    assert [ranks.rank[at] for at in use_words.worst_ranks(report.use)[:2]] == [5, 7]
+    # AND the table that a finding leads to begins with the ranks that it names
+    finding = Finding("busy-cores", "rank 499 waited", [], [499], 1.0, "that", "this", None, "high", "that")
+    page = render_html(msgspec.structs.replace(report, findings=[finding]))
+    table = page.partition('id="use"')[2].partition("<summary>By rank</summary>")[2].partition("</table>")[0]
+    rows = re.findall(r"<tr(| class=\"meant\")><td>(\d+)", table)
+    assert rows[:3] == [(' class="meant"', "499"), ("", "5"), ("", "7")]
 
 
 @pytest.mark.parametrize(("count", "stands_out"), [(5, False), (99, False), (100, True), (5000, True)])
@@ -307,7 +328,7 @@ def test_what_is_not_known_over_time_is_no_zero_and_a_known_zero_is_there(made):
     assert re.search(r"system time +5\?9 ", text) or re.search(r"system time +4\?9 ", text)
     assert (
         re.search(r"involuntary switches +··· +none", text)
-        and "run-queue wait  " not in text.partition("over time")[2]
+        and "waiting for a core  " not in text.partition("over time")[2]
     )
     page = render_html(report)
     assert "?: not known" in text and "Nothing was counted of: involuntary switches." in page

@@ -152,13 +152,15 @@ class Placement:
                 f"the placement has {counted(len(self.node_names), 'node')}, the topology {len(topology.nodes)}",
                 "use a placement that was made for as many nodes, or a machine or lab that has them",
             )
-        for name, wanted, node in zip(self.node_names, self.topology_sha256, topology.nodes, strict=True):
-            if wanted != node.sha256:
-                raise RankwiseError(
-                    f"the placement was made for another kind of node than `{name}` "
-                    f"(topology {wanted[:12]}, here {node.sha256[:12]})",
-                    "make the placement again for this machine, or describe its nodes with `--node`",
-                )
+        triples = list(zip(self.node_names, self.topology_sha256, topology.nodes, strict=True))
+        if others := [(name, node) for name, wanted, node in triples if wanted != node.sha256]:
+            raise RankwiseError(
+                f"the placement was made for another kind of node than {names_text([name for name, _ in others])}: "
+                "cores, their numbers or what they share differ "
+                f"(here {'; '.join(sorted({node.kind for _, node in others}))})",
+                "make the placement again for these nodes, or describe those that it was made for, for example "
+                "`--node 'package:2 core:2'`",
+            )
         sizes = np.array([node.cores for node in topology.nodes], dtype=np.int64)
         if np.any(wrong := (self.node < 0) | (self.node >= len(sizes))):
             rank = int(np.argmax(wrong))
@@ -202,3 +204,9 @@ def misfit(recorded: Placement | None, topology: Topology) -> str | None:
 def fits(recorded: Placement | None, topology: Topology) -> TypeGuard[Placement]:
     """Whether the ranks ran on nodes like these."""
     return misfit(recorded, topology) is None
+
+
+def names_text(nodes: Sequence[str]) -> str:
+    """Names of nodes for a message, the first three and how many more."""
+    more = f" and {len(nodes) - 3} more" if len(nodes) > 3 else ""
+    return ", ".join(f"`{name}`" for name in nodes[:3]) + more

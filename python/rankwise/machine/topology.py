@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 from rankwise import regular_files
 from rankwise.errors import RankwiseError
 from rankwise.machine import hwloc, synthetic
-from rankwise.quantities import bytes_text
+from rankwise.quantities import bytes_text, counted
 from rankwise.scratch import scratch
 
 if TYPE_CHECKING:
@@ -69,6 +69,13 @@ class NodeTopology:
     def package_count(self) -> int:
         """Number of packages that have cores."""
         return len(set(self.packages))
+
+    @property
+    def kind(self) -> str:
+        """In words: how it was described, where that was in hwloc's terms, or its packages and cores."""
+        if ":" in self.description and "/" not in self.description:
+            return self.description
+        return f"{counted(self.package_count, 'package')}, {counted(self.cores, 'core')}"
 
     @cached_property
     def sha256(self) -> str:

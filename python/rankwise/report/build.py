@@ -31,6 +31,7 @@ from rankwise.report.communication.parts import matrix_parts
 from rankwise.report.communication.sizes import message_sizes
 from rankwise.report.communication.waits import pair_waits
 from rankwise.report.gaps import gaps, notes
+from rankwise.report.hosts import host_of_ranks
 from rankwise.report.map import node_map
 from rankwise.report.matrix import detailed
 from rankwise.report.network import network
@@ -74,7 +75,7 @@ def build(
     timed = None
     if split is not None and split.waits is not None:
         timed = timed_messages(recording.timeline(), clear_calls(split))
-    matrix = detailed(columns, recording.world_size)
+    matrix = detailed(columns, host_of_ranks(recording))
     best = better_placement(on_machine) if on_machine else None
     return data.ReportData(
         schema=data.SCHEMA,

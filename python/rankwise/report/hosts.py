@@ -4,6 +4,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rankwise.recording import Recording
 
 _NAMED = 4
 
@@ -25,3 +29,10 @@ def hosts_text(names: Sequence[str], of: int) -> str:
     if len(names) > _NAMED:
         return f" on {', '.join(names[:_NAMED])}, ... ({len(names)} of {of} hosts)"
     return f" on {', '.join(names)}"
+
+
+def host_of_ranks(recording: Recording) -> list[int]:
+    """By world rank, its host as a number; one more than there are where a rank left nothing."""
+    hosts = {entry["host"]: at for at, entry in enumerate(recording.context["hosts"])}
+    known = dict(recording.ranks.select("rank", "host").iter_rows())
+    return [hosts.get(known.get(rank), len(hosts)) for rank in range(recording.world_size)]

@@ -79,8 +79,18 @@ def _rates(recording: Recording, ranks: RankUse) -> list[str]:
             most = max(high, key=lambda rank: high[rank] / (time_s.get(rank) or 1.0))
             found.append(
                 f"{ranks_text(sorted(high))} {what} often: rank {most} most, {count_text(high[most])} times"
+                + (_longest_wait(ranks) if counts is ranks.involuntary_switches else "")
             )
     return found
+
+
+def _longest_wait(ranks: RankUse) -> str:
+    """Who loses its core most often need not be who waits longest for it, and that is what costs time."""
+    waits = [wait_s or 0.0 for wait_s in ranks.runqueue_wait_s]
+    longest = max(range(len(waits)), key=lambda at: waits[at])
+    if not waits[longest]:
+        return ""
+    return f"; rank {ranks.rank[longest]} waited longest for a core, {seconds_text(waits[longest])}"
 
 
 def _system(ranks: RankUse) -> list[str]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from rankwise.errors import RankwiseError
 from rankwise.machine import topology as topologies
-from rankwise.machine.placement import Placement
+from rankwise.machine.placement import Placement, names_text
 from rankwise.machine.synthetic import numbers_cores
 from rankwise.machine.topology import NodeTopology, Topology
 from rankwise.placement import file as placement_file
@@ -90,10 +90,11 @@ def _recorded_nodes(recording: Recording, placement: Placement) -> Topology:
     known = {node.sha256: node for node in recording.topology.nodes} if recording.topology else {}
     missing = [at for at, sha256 in enumerate(placement.topology_sha256) if sha256 not in known]
     if missing:
+        kinds = "; ".join(sorted({node.kind for node in known.values()})) or "not known"
         raise RankwiseError(
-            f"the placement was made for another kind of node than the recording's "
-            f"(`{placement.node_names[missing[0]]}`)",
-            "describe its nodes, for example `--node 'package:2 core:2'`",
+            f"the placement was made for another kind of node for "
+            f"{names_text([placement.node_names[at] for at in missing])} than the recording's ({kinds})",
+            "describe the nodes that it was made for, for example `--node 'package:2 core:2'`",
         )
     return Topology(tuple(known[sha256] for sha256 in placement.topology_sha256))
 
@@ -136,7 +137,4 @@ def _text_of(topology: Topology) -> str:
     nodes = counted(count, "node")
     if len(kinds) > 1:
         return f"{nodes} of {len(kinds)} kinds"
-    node = kinds[0]
-    if ":" in node.description and "/" not in node.description:
-        return f"{nodes} of {node.description}"
-    return f"{nodes} of {counted(node.package_count, 'package')}, {counted(node.cores, 'core')}"
+    return f"{nodes} of {kinds[0].kind}"

@@ -6,7 +6,7 @@ Headings are in parts, which the terminal has below each other. Cells are whole:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from rankwise.quantities import bytes_text, count_text, counted, seconds_text
 from rankwise.report.hosts import hosts_text, short_names
@@ -31,7 +31,7 @@ MACHINE = "the lab's machine"
 RANK_USE = (
     "user",
     "system",
-    "run-queue\nwait",
+    "waiting\nfor a core",
     "voluntary\nswitches",
     "involuntary\nswitches",
     "migrations",
@@ -83,10 +83,20 @@ def _count(value: int | None) -> str:
     return "-" if value is None else count_text(value)
 
 
-def worst_ranks(use: Use) -> list[int]:
-    """Places in the columns by rank, those first that lost their core most often."""
-    switches = use.ranks.involuntary_switches
-    return sorted(range(len(switches)), key=lambda at: -(switches[at] or 0))
+def worst_ranks(use: Use, named: Collection[int] = ()) -> list[int]:
+    """Places in the columns by rank: first of ranks that are named, then of those that waited longest for a core.
+
+    Where that is not known, or is the same, those are first that lost their core most often.
+    """
+    ranks = use.ranks
+    return sorted(
+        range(len(ranks.rank)),
+        key=lambda at: (
+            ranks.rank[at] not in named,
+            -(ranks.runqueue_wait_s[at] or 0),
+            -(ranks.involuntary_switches[at] or 0),
+        ),
+    )
 
 
 def rank_notes(use: Use) -> list[str]:
@@ -394,7 +404,7 @@ def over_time(use: Use) -> list[tuple[str, Sequence[float | None]]]:
         "NET_RX and NET_TX": [each.network_softirqs_per_s for each in use.nodes_over_time],
         "bytes of interfaces": [each.bytes_per_s for each in use.nodes_over_time],
         "system time": [each.system_share for each in use.over_time],
-        "run-queue wait": [each.runqueue_wait_share for each in use.over_time],
+        "waiting for a core": [each.runqueue_wait_share for each in use.over_time],
     }
     return [
         (label, values) for label, values in columns.items() if any(value is not None for value in values)
@@ -454,7 +464,7 @@ def track_rate_text(kind: str, value: float) -> str:
 
 def rate_text(label: str, value: float) -> str:
     """A value of `over_time` with its unit."""
-    if label in ("system time", "run-queue wait"):
+    if label in ("system time", "waiting for a core"):
         return f"{value * 100:.1f} %"
     if label == "bytes of interfaces":
         return f"{bytes_text(value)} a second"

@@ -19,6 +19,7 @@ from rankwise.report.data import (
     Waiting,
     WaitingCall,
 )
+from rankwise.report.data.communication import CommMatrix, PairWaits
 from rankwise.report.data.network import NetworkPair
 from rankwise.report.hosts import short_names
 
@@ -27,6 +28,7 @@ CORE_BOUNDS = (
     "a most"
 )
 COMPLETE = "every rank left its records, and all its calls ended"
+_MANY = 512
 _NOTHING_KNOWN = "all of it may be transferring, or waiting for a core"
 _ANONYMOUS = "(anonymous namespace)"
 
@@ -425,6 +427,10 @@ def network_text(report: ReportData) -> list[str]:
     network = report.network
     lines = []
     if network.ranks:
+        if len(report.program.hosts) == 1:
+            lines.append(
+                "all ranks ran on one node: this is their time in a transport's calls, and nothing crossed a network"
+            )
         progress, wait = (
             sum(getattr(rank, name) for rank in network.ranks) for name in ("progress_s", "wait_s")
         )
@@ -455,3 +461,40 @@ def network_text(report: ReportData) -> list[str]:
     if network.why_not is not None:
         lines.append(f"not known of {'all ranks' if network.ranks else 'any rank'}: {network.why_not}")
     return lines
+
+
+def nodes_first(report: ReportData, matrix: CommMatrix | PairWaits) -> bool:
+    """Whether rows of a drawn matrix are nodes first, and the ranks of each can be seen (`levels` in `matrix.js`)."""
+    several = any(len(placed.nodes) > 1 for placed in report.map.placed)
+    return matrix.ranks_per_group == 1 and report.program.world_size > _MANY and several
+
+
+def matrix_unit(report: ReportData, matrix: CommMatrix | PairWaits) -> str:
+    """What a row of a drawn matrix is."""
+    if nodes_first(report, matrix):
+        return "node"
+    if matrix.ranks_per_group == 1:
+        return "rank"
+    if not matrix.members:
+        return f"group of {matrix.ranks_per_group} ranks"
+    hosts = len(set(report.ranks.host))
+    if len(matrix.members) < hosts:
+        return f"group of {counted(-(-hosts // len(matrix.members)), 'node')}"
+    return "node" if len(matrix.members) == hosts else f"group of {matrix.ranks_per_group} ranks of a node"
+
+
+def matrix_help(report: ReportData, matrix: CommMatrix | PairWaits) -> str:
+    """What can be done with a drawn matrix, and what its lines are."""
+    moves = "Double click, `+` and `-` zoom; drag, or arrow keys at an edge, move."
+    if matrix.ranks_per_group > 1:
+        more = "There are too many pairs of ranks for this page. "
+        if isinstance(matrix, CommMatrix):
+            more = (
+                "There are too many pairs of ranks for this page: `rankwise export --format mtx` writes all. "
+            )
+    elif nodes_first(report, matrix):
+        more = "Few and large nodes are in parts. A click on a pair, or Enter, shows its ranks; Backspace leads back. "
+    else:
+        more = ""
+    nodes = max([len(placed.nodes) for placed in report.map.placed] + [len(set(report.ranks.host))])
+    return more + ("Lines are where a node ends. " if nodes > 1 else "") + moves

@@ -14,7 +14,7 @@ from rankwise.launchers.detect import find_program
 from rankwise.launchers.hosts import on_hosts
 from rankwise.launchers.library import expected_library
 from rankwise.launchers.placed import CannotDeal
-from rankwise.machine.placement import Placement
+from rankwise.machine.placement import Placement, names_text
 from rankwise.machine.topology import NodeTopology, Topology, describe, from_this_machine
 from rankwise.placement.file import load
 from rankwise.record import recording_run as recorder
@@ -163,13 +163,14 @@ def topologies(placement: Placement, machine: str | None, node: str | None) -> l
     else:
         kinds, called = (from_this_machine(),), "this host"
     known = {kind.sha256: kind for kind in kinds}
-    for name, wanted in zip(placement.node_names, placement.topology_sha256, strict=True):
-        if wanted not in known:
-            raise RankwiseError(
-                f"the placement was made for another kind of node for `{name}` than {called} "
-                f"(topology {wanted[:12]}, here {', '.join(each[:12] for each in known)})",
-                "name the machine file it was made for with `--machine FILE`",
-            )
+    named = zip(placement.node_names, placement.topology_sha256, strict=True)
+    if others := [name for name, wanted in named if wanted not in known]:
+        raise RankwiseError(
+            f"the placement was made for another kind of node for {names_text(others)} than {called} "
+            f"({'; '.join(sorted({kind.kind for kind in kinds}))})",
+            "describe the node that it was made for, for example `--node 'package:2 core:2'`, or name its machine "
+            "file with `--machine FILE`",
+        )
     return [known[wanted] for wanted in placement.topology_sha256]
 
 

@@ -16,6 +16,7 @@ from rankwise.recording.completeness import ranks_text
 from rankwise.report.communication.messages import TimedMessages
 from rankwise.report.data import WITH_TRACE
 from rankwise.report.data.communication import CommMatrix, MatrixKind, MatrixPart, MatrixParts
+from rankwise.report.matrix import group_of
 
 _MOST_COMMUNICATORS, _MOST_PAIRS = 8, 65_536
 _COLUMNS = ("source", "destination", "messages", "bytes")
@@ -83,13 +84,15 @@ class _Whole:
     """The pairs of a matrix, to find those of a part among them."""
 
     def __init__(self, matrix: CommMatrix):
-        self._unit, self._groups = matrix.ranks_per_group, matrix.groups
+        self._groups = matrix.groups
+        ranks = sum(map(len, matrix.members))
+        self._of = group_of(matrix.members, ranks) if matrix.members else np.arange(matrix.groups)
         ends = (np.array(column, np.int64) for column in (matrix.source, matrix.destination))
         self._cells: npt.NDArray[np.int64] = next(ends) * matrix.groups + next(ends)
 
     def places(self, source: np.ndarray, destination: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Of pairs of ranks, which are in the matrix, and where these are."""
-        cell = source // self._unit * self._groups + destination // self._unit
+        cell = self._of[source] * self._groups + self._of[destination]
         at = np.minimum(np.searchsorted(self._cells, cell), max(len(self._cells) - 1, 0))
         there = (
             (destination >= 0) & (self._cells[at] == cell) if len(self._cells) else np.zeros(len(cell), bool)

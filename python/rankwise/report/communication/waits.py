@@ -10,7 +10,8 @@ from rankwise.recording import Recording
 from rankwise.recording.raw import CALL_NAMES
 from rankwise.report.communication.messages import clear_calls
 from rankwise.report.data.communication import PairWaits, WorstPair
-from rankwise.report.matrix import MOST_GROUPS, ranks_per_group
+from rankwise.report.hosts import host_of_ranks
+from rankwise.report.matrix import MOST_PAIRS, group_of, members_by_node
 from rankwise.report.waiting import SplitWaits
 
 _WORST = 16
@@ -63,14 +64,17 @@ def pair_waits(recording: Recording, split: SplitWaits | None) -> PairWaits | No
         .agg(pl.col("waited_s").sum())
         .sort("waited_s", "late", descending=[True, False])
     )
-    unit = 1 if len(pairs) <= MOST_GROUPS**2 else ranks_per_group(recording.world_size)
+    members = [] if len(pairs) <= MOST_PAIRS else members_by_node(host_of_ranks(recording))
+    of = group_of(members, recording.world_size) if members else np.arange(recording.world_size)
     grouped = (
-        pairs.group_by(pl.col("waiting", "late") // unit)
+        pairs.with_columns(pl.Series(of[pairs[name].to_numpy()]).alias(name) for name in ("waiting", "late"))
+        .group_by("waiting", "late")
         .agg(pl.col("waited_s", "calls").sum())
         .sort("waiting", "late")
     )
     return PairWaits(
-        ranks_per_group=unit,
+        ranks_per_group=max(map(len, members), default=1),
+        members=members,
         **{name: grouped[name].to_list() for name in ("waiting", "late", "waited_s", "calls")},
         worst=[
             WorstPair(**row | {"call": str(CALL_NAMES[row["call"]])})

@@ -11,15 +11,17 @@ MatrixKind = Literal["point-to-point", "collective", "communicator"]
 
 
 class CommMatrix(msgspec.Struct, frozen=True):
-    """Messages between groups of consecutive ranks; only pairs that have some, as columns of equal length.
+    """Messages between ranks, or groups of them; only pairs that have some, as columns of equal length.
 
     Attributes:
         groups: Number of rows and of columns.
-        ranks_per_group: Ranks in each group, but the last may have fewer.
+        ranks_per_group: Ranks in each group, but some may have fewer.
         source: Sending group.
         destination: Receiving group.
         messages: Messages.
         bytes: Their bytes.
+        members: World ranks of each group, which is a node, or a part of a node, or some nodes; empty where each group
+            has so many consecutive ranks.
     """
 
     groups: int
@@ -28,6 +30,7 @@ class CommMatrix(msgspec.Struct, frozen=True):
     destination: list[int]
     messages: list[int]
     bytes: list[int]
+    members: list[list[int]] = msgspec.field(default_factory=list)
 
 
 class MatrixPart(msgspec.Struct, frozen=True):
@@ -97,6 +100,7 @@ class PairWaits(msgspec.Struct, frozen=True):
         calls: In how many calls.
         worst: Pairs of ranks, the longest first.
         most_late: Ranks that are waited for, the longest first, and how long.
+        members: As of `CommMatrix`.
     """
 
     ranks_per_group: int
@@ -106,6 +110,7 @@ class PairWaits(msgspec.Struct, frozen=True):
     calls: list[int]
     worst: list[WorstPair]
     most_late: list[tuple[int, float]]
+    members: list[list[int]] = msgspec.field(default_factory=list)
 
 
 class MessageSizes(msgspec.Struct, frozen=True):

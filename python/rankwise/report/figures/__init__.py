@@ -124,6 +124,8 @@ def draw_matrix(report: ReportData) -> Figure:
     axes = drawing.subplots()
     axes.set_facecolor(NOTHING)
     ranks, step = report.program.world_size, matrix.ranks_per_group
+    if matrix.members:
+        ranks, step = matrix.groups, 1
     most = matrix.groups * step - 0.5
     least, highest = float(cells[cells > 0].min()), float(cells.max())
     image = axes.imshow(
@@ -134,12 +136,17 @@ def draw_matrix(report: ReportData) -> Figure:
         cmap=LinearSegmentedColormap.from_list("rankwise", SHADES),
     )
     ends = [at - 0.5 for at in np.flatnonzero(np.diff(report.ranks.host)) + 1]
-    if len(ends) <= _MOST_LINES and report.ranks.rank == list(range(ranks)):
+    if matrix.members:
+        of_rank = dict(zip(report.ranks.rank, report.ranks.host, strict=True))
+        hosts = [of_rank.get(some[0], -1) for some in matrix.members]
+        ends = [at - 0.5 for at in np.flatnonzero(np.diff(hosts)) + 1]
+    if len(ends) <= _MOST_LINES and report.ranks.rank == list(range(report.program.world_size)):
         for at in ends:
             axes.axhline(at, color="0.5", linewidth=0.4)
             axes.axvline(at, color="0.5", linewidth=0.4)
+    of = f"{matrix.ranks_per_group} ranks of a node each" if matrix.members else "rank"
     axes.set(
-        xlabel="receiver (rank)", ylabel="sender (rank)", xlim=(-0.5, ranks - 0.5), ylim=(ranks - 0.5, -0.5)
+        xlabel=f"receiver ({of})", ylabel=f"sender ({of})", xlim=(-0.5, ranks - 0.5), ylim=(ranks - 0.5, -0.5)
     )
     for axis in (axes.xaxis, axes.yaxis):
         rank_ticks(axis)

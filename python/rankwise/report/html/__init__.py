@@ -35,6 +35,7 @@ from rankwise.report.html import (
     call_tree,
     communication,
     distribution,
+    fitting,
     look,
     over_time,
     predicted,
@@ -72,19 +73,38 @@ def environment() -> jinja2.Environment:
         bytes_text=bytes_text,
         seconds_text=seconds_text,
         colours={"good": look.BLUE, "low": look.ORANGE},
+        cut={},
     )
     return made
 
 
 def render(report: ReportData) -> str:
-    """The whole page."""
+    """The whole page, of which so much is left out that it is not larger than 2 MB (`fitting`)."""
+    cut: dict[str, list[str]] = {}
+    page = _page(report, cut)
+    for section, what, less in fitting.CUTS:
+        if len(page.encode()) <= fitting.MOST_BYTES:
+            break
+        smaller = less(report)
+        if smaller != report:
+            report = smaller
+            cut.setdefault(section, []).append(what)
+            page = _page(report, cut)
+    return page
+
+
+def _page(report: ReportData, cut: dict[str, list[str]]) -> str:
     made = environment()
     given: dict[str, Any] = {
         "report": report,
+        "cut": cut,
         "most_rows": _MOST_ROWS,
         "first_findings": FIRST_FINDINGS,
         "host_names": short_names(report.program.hosts),
         "shown_in": _shown_in,
+        "named_in_use": {
+            rank for finding in report.findings if _shown_in(finding) == "use" for rank in finding.ranks
+        },
         "time": stack.time_bars(report),
         "time_legend": stack.time_legend(report),
         "channel_legend": distribution.legend,
@@ -166,7 +186,7 @@ def drawn_from(report: ReportData) -> dict[str, Any]:
         part["pairs"] = distances([0] * len(part["pairs"]), part["pairs"], 1)
         part["time_s"] = part["time_s"] and rounded(part["time_s"])
     if waits is not None:
-        waits["groups"] = -(-report.program.world_size // waits["ranks_per_group"])
+        waits["groups"] = len(waits["members"]) or -(-report.program.world_size // waits["ranks_per_group"])
         waits["cells"] = distances(waits.pop("waiting"), waits.pop("late"), waits["groups"])
         waits["waited_s"] = rounded(waits["waited_s"])
         waits["calls"] = [int(each) for each in rounded(waits["calls"])]

@@ -47,6 +47,7 @@ function drawMap(holder, report) {
         element("section", {}, element("h3", { text: titles[0] }), placedMap(report, placed[0])), element("section", {}, choice, second)))
 }
 
+// Links of all placements have one scale of colours.
 function placedMap(report, { nodes, links }) {
     const { kinds } = report.map
     const few = nodes.length <= 8
@@ -75,6 +76,7 @@ function placedMap(report, { nodes, links }) {
                 rows: links.source, columns: links.destination, values: links.bytes, text: bytesText,
                 name: (at, short) => short && nodes[at].name.length > 6 ? `${at}` : nodes[at].name,
                 title: (from, to) => `${from} to ${to}: `, tip: at => bytesText(links.bytes[at]),
+                range: range(report.map.placed.flatMap(each => each.links.bytes).filter(each => each)),
             }),
         })
     }

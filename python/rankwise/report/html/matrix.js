@@ -12,15 +12,23 @@ const differences = () => isDark() ? [between([84, 66, 34], [255, 178, 64]), bet
 
 // A square of pairs: colour is the logarithm of the value. A pixel of several pairs has the colour of the most.
 // `view` gives what is drawn for what is chosen of the switches: `rows`, `columns` and `values` of the pairs, their `text`,
-// `tip` of a pair, `name` of a row, `lines` before which rows, a `note`, and whether they are differences: `signed`.
-function matrix(holder, size, { label, view, switches = [], widest = 660 }) {
-    const chosen = switches.map(() => 0), note = element("p", { class: "soft" }), panel = element("div")
-    let shown, cells, drawn = null, from = [0, 0], side = size
+// `tip` of a pair, `name` of a row, `lines` before which rows, a `note`, and whether they are differences: `signed`. Also
+// the `size` where that is another one; the `range` of values that colours are for, where that is not theirs; what is
+// `inside` a pair: switches to `turn`, and then the window's first row and column, `from`, and its `side`; and the switch
+// that is turned to get `outside` again.
+function matrix(holder, largest, { label, view, switches = [], widest = 660 }) {
+    const chosen = switches.map(() => 0), note = element("p", { class: "soft" }), panel = element("div"), lists = []
+    let size = largest, shown, cells, drawn = null, from = [0, 0], side = size
     const left = 46, top = 22, bottom = 40
+    const bar = element("div", { class: "tabs" }), back = element("button", { type: "button", text: "back to nodes" })
     // Fields of few ranks are no larger than needed.
     const edge = width => Math.min(width - left - 4, widest, Math.max(size * 60, 240))
     const take = () => {
         shown = view(chosen)
+        if ((shown.size ?? largest) != size) [size, from, side] = [shown.size ?? largest, [0, 0], shown.size ?? largest]
+        back.hidden = !shown.outside
+        bar.hidden = size <= 8 && !shown.outside
+        panel.style.cursor = shown.inside ? "pointer" : ""
         cells = new Map(shown.rows.map((row, at) => [row * size + shown.columns[at], at]))
         note.textContent = shown.note ?? ""
         note.hidden = !shown.note
@@ -29,9 +37,11 @@ function matrix(holder, size, { label, view, switches = [], widest = 660 }) {
     const paint = (context, width) => {
         const room = Math.floor(edge(width)), cell = room / side, ink = context.fillStyle
         const { rows, columns, values, text, name, signed, lines = [] } = shown
-        const known = values.filter(each => each).map(Math.abs)
-        const low = Math.log(known.length ? known.reduce((a, b) => Math.min(a, b)) : 1), high = Math.log(most(known) || 1)
-        const shade = value => high > low ? Math.round(255 * (Math.log(Math.abs(value)) - low) / (high - low)) : 255
+        const known = values.filter(each => each).map(Math.abs), [least, highest] = shown.range ?? range(known)
+        // What is nearly alike looks so: where the most is less than ten times the least, colours begin at 0.
+        const linear = highest < 10 * least
+        const low = linear ? 0 : Math.log(least), high = linear ? highest : Math.log(highest)
+        const shade = value => Math.min(Math.max(Math.round(255 * ((linear ? Math.abs(value) : Math.log(Math.abs(value))) - low) / (high - low)), 0), 255)
         const [up, down] = signed ? differences() : [SHADES, []]
         const ratio = context.getTransform().a, pixels = Math.round(room * ratio)
         const image = context.createImageData(pixels, pixels), best = new Int16Array(pixels * pixels).fill(-1)
@@ -69,7 +79,7 @@ function matrix(holder, size, { label, view, switches = [], widest = 660 }) {
                     : (context.moveTo(left, top + place), context.lineTo(left + room, top + place))
                 context.stroke()
             }
-        const ranges = signed || high > low, scale = ranges ? Math.min(room - 140, 200) : -76
+        const ranges = signed || highest > least, scale = ranges ? Math.min(room - 140, 200) : -76
         for (let at = 0; at < scale && known.length; at += 1) {
             const place = Math.round(255 * at / scale)
             const ends = signed && (place < 128 ? down[255 - 2 * place] : up[2 * place - 255])
@@ -78,9 +88,9 @@ function matrix(holder, size, { label, view, switches = [], widest = 660 }) {
         }
         context.fillStyle = ink
         context.textAlign = "right"
-        context.fillText(!known.length || !ranges ? "" : signed ? `-${text(Math.exp(high))}` : text(Math.exp(low)), left + 64, top + room + 20)
+        context.fillText(!known.length || !ranges ? "" : signed ? `-${text(highest)}` : linear ? "0" : text(least), left + 64, top + room + 20)
         context.textAlign = "left"
-        context.fillText(known.length ? `${ranges ? "" : "each "}${signed ? "+" : ""}${text(Math.exp(high))}` : "nothing", left + 76 + scale, top + room + 20)
+        context.fillText(known.length ? `${ranges ? "" : "each "}${signed ? "+" : ""}${text(highest)}` : "nothing", left + 76 + scale, top + room + 20)
     }
     const pair = (x, y, width) => {
         const cell = edge(width) / side
@@ -93,58 +103,168 @@ function matrix(holder, size, { label, view, switches = [], widest = 660 }) {
         const cell = cells.get(place[0] * size + place[1])
         return shown.title(shown.name(place[0]), shown.name(place[1])) + (cell === undefined ? "nothing" : shown.tip(cell))
     }
-    const zoom = (by, middle) => {
-        const centre = middle ?? from.map(each => each + side / 2)
-        side = Math.max(Math.min(Math.round(side * by), size), Math.min(8, size))
-        from = centre.map(each => Math.min(Math.max(Math.round(each - side / 2), 0), size - side))
+    const move = to => {
+        const before = `${from}`
+        from = to.map(each => Math.min(Math.max(Math.round(each), 0), size - side))
+        drawn.canvas.style.touchAction = side < size ? "none" : ""
         drawn.draw()
+        return `${from}` != before
+    }
+    // What is at a place stays there.
+    const zoom = (by, place) => {
+        const { clientWidth: width } = drawn.canvas, [x, y] = place ?? drawn.cursor() ?? [left + edge(width) / 2, top + edge(width) / 2]
+        const share = [(y - top) / edge(width), (x - left) / edge(width)].map(each => Math.min(Math.max(each, 0), 1))
+        const fixed = share.map((each, axis) => from[axis] + each * side)
+        side = Math.max(Math.min(Math.round(side * by), size), Math.min(8, size))
+        move(fixed.map((each, axis) => each - share[axis] * side))
+    }
+    const turn = ([which, to]) => lists[which]?.children[to].click()
+    const open = (x, y, width) => {
+        const place = pair(x, y, width), there = place && shown.inside?.(...place)
+        if (!there) return
+        there.turn.forEach(turn)
+        side = Math.min(there.side, size)
+        move(there.from)
     }
     take()
     switches.forEach(({ label, names }, which) => {
-        if (names.length > 1) holder.append(tabs(label, names, at => {
+        if (names.length > 1) holder.append(lists[which] = tabs(label, names, at => {
             chosen[which] = at
             if (drawn) take()
         }, panel))
     })
-    const bar = element("div", { class: "tabs" })
-    if (size > 8)
-        for (const [text, by] of [["zoom in", 0.5], ["zoom out", 2], ["whole", Infinity]]) {
-            const button = element("button", { type: "button", text })
-            button.addEventListener("click", () => zoom(by))
-            bar.append(button)
-        }
+    for (const [text, by] of [["zoom in", 0.5], ["zoom out", 2], ["whole", Infinity]]) {
+        const button = element("button", { type: "button", text })
+        button.addEventListener("click", () => zoom(by))
+        bar.append(button)
+    }
+    const leave = () => { if (shown.outside) { turn(shown.outside); drawn.canvas.focus() } }
+    back.addEventListener("click", leave)
+    bar.append(back)
     holder.append(bar)
     const told = () => shown.values.map((value, cell) => [value, cell]).filter(([value]) => value).sort((a, b) => b[0] - a[0])
         .map(([, cell]) => shown.title(shown.name(shown.rows[cell]), shown.name(shown.columns[cell])) + shown.tip(cell))
     holder.append(panel)
-    drawn = picture(panel, label, width => edge(width) + top + bottom, paint, at, width => [edge(width) / side, edge(width) / side], told)
-    drawn.canvas.addEventListener("dblclick", event => zoom(0.5, pair(event.offsetX, event.offsetY, drawn.canvas.clientWidth)))
-    drawn.canvas.addEventListener("keydown", event => {
+    // A drag moves what is zoomed, and is no click.
+    let dragged = null, moved = false
+    drawn = picture(panel, label, width => edge(width) + top + bottom, paint, at, width => [edge(width) / side, edge(width) / side], told, {
+        open: (...place) => moved || open(...place),
+        area: width => [left, top, left + edge(width), top + edge(width)],
+        beyond: ([right, down]) => move([from[0] + down, from[1] + right]),
+    })
+    const { canvas } = drawn
+    canvas.addEventListener("keydown", () => { moved = false }, true)
+    canvas.addEventListener("pointerdown", event => {
+        moved = false
+        if (event.button == 0) dragged = { x: event.clientX, y: event.clientY, from }
+    })
+    addEventListener("pointermove", event => {
+        if (!dragged || side >= size) return
+        const by = [event.clientY - dragged.y, event.clientX - dragged.x], cell = edge(canvas.clientWidth) / side
+        moved ||= Math.hypot(...by) > 4
+        if (moved) move(dragged.from.map((each, axis) => each - by[axis] / cell))
+    })
+    for (const name of ["pointerup", "pointercancel"]) addEventListener(name, () => { dragged = null })
+    canvas.addEventListener("dblclick", event => shown.inside || zoom(0.5, [event.offsetX, event.offsetY]))
+    canvas.addEventListener("keydown", event => {
         const by = { "+": 0.5, "-": 2, 0: Infinity }[event.key]
         if (by) zoom(by)
+        if (event.key == "Backspace") leave()
     })
     holder.append(note)
 }
 
-// Orders of rows: by number, and by node under each placement, where groups are single ranks. Each has what is in a row,
-// the row of each, and where a node ends.
-function orders({ program, ranks, map }, unit, groups) {
+// The least and the most of some values.
+function range(values) {
+    return [values.length ? values.reduce((a, b) => Math.min(a, b)) : 1, most(values) || 1]
+}
+
+// Orders of rows: by number, and by node under each placement. Each has what is in a row, the row of each, where a node
+// ends, and the nodes with the rows of each, if these are next to each other. `members` are ranks of groups of one node.
+function orders({ program, ranks, map }, { groups, ranks_per_group: unit, members = [] }) {
+    const host = new Map(ranks.rank.map((rank, at) => [rank, ranks.host[at]]))
+    const named = (first, last) => first == last ? `rank ${first}` : `ranks ${first}-${last}`
+    if (members.length) {
+        const of = members.map(some => host.get(some[0]))
+        const who = some => some.at(-1) - some[0] == some.length - 1 ? named(some[0], some.at(-1)) : `${some.length} ranks from ${some[0]}`
+        return [{
+            title: "by node", name: (at, short) => short ? `${members[at][0]}` : [program.hosts[of[at]], who(members[at])].filter(each => each).join(", "), row: at => at,
+            lines: of.flatMap((each, at) => at && each != of[at - 1] ? [at] : []), nodes: null,
+        }]
+    }
     const name = (at, short) => {
         const first = at * unit, last = Math.min(first + unit, program.world_size) - 1
-        return short ? `${first}` : first == last ? `rank ${first}` : `ranks ${first}-${last}`
+        return short ? `${first}` : named(first, last)
     }
-    const host = new Map(ranks.rank.map((rank, at) => [rank, ranks.host[at]]))
     const changes = unit > 1 ? [] : ranks.rank.filter(rank => rank > 0 && host.get(rank) != host.get(rank - 1))
-    const found = [{ title: "by rank", name, row: at => at, lines: changes.length < groups / 2 ? changes : [] }]
+    const begins = [0, ...changes], together = unit == 1 && new Set(begins.map(each => host.get(each))).size == begins.length
+    const nodes = begins.map((begin, at) => ({ name: program.hosts[host.get(begin)] ?? "?", begin, count: (begins[at + 1] ?? groups) - begin }))
+    const found = [{ title: "by rank", name, row: at => at, lines: changes.length < groups / 2 ? changes : [], nodes: together ? nodes : null }]
     for (const placed of unit > 1 ? [] : map.placed) {
         const core = (node, at) => node.cores[at][0] ?? -1
         const order = placed.nodes.flatMap(node => node.ranks.map((rank, at) => [rank, core(node, at)]).sort((a, b) => a[1] - b[1] || a[0] - b[0]).map(([rank]) => rank))
         const row = new Map(order.map((rank, at) => [rank, at]))
         let end = 0
-        const lines = placed.nodes.map(node => end += node.ranks.length).slice(0, -1)
-        found.push({ title: `by node and core, ${placed.name}`, name: (at, short) => name(order[at] ?? at, short), row: at => row.get(at) ?? at, lines })
+        const nodes = placed.nodes.map(({ name, ranks }) => ({ name, begin: (end += ranks.length) - ranks.length, count: ranks.length }))
+        const lines = nodes.slice(1).map(({ begin }) => begin)
+        found.push({ title: `by node and core, ${placed.name}`, name: (at, short) => name(order[at] ?? at, short), row: at => row.get(at) ?? at, lines, nodes })
     }
     return found
+}
+
+// Nodes as rows in place of their ranks, or parts of nodes where these are few and large; none ends but where its node does.
+function nodeRows({ nodes, name }, size) {
+    const parts = Math.max(Math.floor(64 / nodes.length), 1), found = [], lines = [], of = new Int32Array(size)
+    for (const node of nodes) {
+        if (node.begin) lines.push(found.length)
+        const each = Math.max(Math.ceil(node.count / parts), 1)
+        for (let at = 0; at < node.count; at += each) found.push({ node: node.name, begin: node.begin + at, count: Math.min(each, node.count - at), whole: each >= node.count })
+    }
+    found.forEach(({ begin, count }, at) => of.fill(at, begin, begin + count))
+    const told = ({ node, begin, count }) => `${node} (${count == 1 ? name(begin) : `${count} ranks, ${name(begin).replace("rank ", "")} to ${name(begin + count - 1).replace("rank ", "")}`})`
+    return { found, lines, of, name: (at, short) => short ? found[at].node.length > 6 || !found[at].whole ? `${at}` : found[at].node : told(found[at]) }
+}
+
+// The sums of columns of pairs, by the rows that these are in.
+function gathered({ found, of }, rows, columns, lists) {
+    const places = new Map(), ends = [[], []], sums = lists.map(() => [])
+    for (let at = 0; at < rows.length; at += 1) {
+        const pair = [of[rows[at]], of[columns[at]]], key = pair[0] * found.length + pair[1]
+        let place = places.get(key)
+        if (place === undefined) {
+            places.set(key, place = places.size)
+            pair.forEach((each, axis) => ends[axis].push(each))
+            sums.forEach(each => each.push(0))
+        }
+        lists.forEach((list, which) => { sums[which][place] += list?.[at] ?? 0 })
+    }
+    return [...ends, ...sums]
+}
+
+// Of many ranks, nodes come first. `names` are those of a switch, which is the one with this number, after that of orders.
+const MANY = 512
+function levels(ways, groups, which) {
+    const large = groups > MANY && ways.some(({ nodes }) => nodes?.length > 1)
+    const rows = new Map()
+    return {
+        names: large ? ["nodes", "ranks"] : ["ranks"],
+        of(way, level) {
+            if (!large || level == 1) return null
+            const shown = way.nodes ? way : ways.find(({ nodes }) => nodes)
+            if (!rows.has(shown)) rows.set(shown, nodeRows(shown, groups))
+            const { found, lines, name } = rows.get(shown)
+            return {
+                way: shown, rows: rows.get(shown),
+                look: {
+                    size: found.length, lines, name,
+                    inside: (row, column) => ({
+                        turn: [[which - 1, ways.indexOf(shown)], [which, 1]], from: [found[row].begin, found[column].begin], side: Math.max(found[row].count, found[column].count, 8),
+                    }),
+                },
+            }
+        },
+        outside: large ? [which, 0] : null,
+    }
 }
 
 // From how far each is from the one before.
@@ -158,25 +278,32 @@ function ends({ cells, groups }) {
 }
 
 function drawMatrix(holder, report) {
-    const { groups, ranks_per_group: unit } = report.matrix, [source, destination] = ends(report.matrix)
-    const parts = report.parts.map(part => ({ ...part, pairs: places(part.pairs) })), ways = orders(report, unit, groups)
-    const every = source.map((_, at) => at)
+    const { groups } = report.matrix, [source, destination] = ends(report.matrix)
+    const parts = report.parts.map(part => ({ ...part, pairs: places(part.pairs) })), ways = orders(report, report.matrix)
+    const every = source.map((_, at) => at), level = levels(ways, groups, 3)
     const timed = parts.find(part => part.time_s)
     const whole = { name: "all", pairs: every, messages: report.matrix.messages, bytes: report.matrix.bytes, time_s: null }
     const shares = [whole, ...parts.filter(part => !(part.kind == "point-to-point" && part.pairs.length == every.length && parts.length == 1))]
     const messages = each => `${countText(each)} message${each == 1 ? "" : "s"}`
     const kinds = [["bytes", "bytes", bytesText], ["messages", "messages", countText], ...(timed ? [["time", "time_s", secondsText]] : [])]
-    const view = ([what, which, how]) => {
-        const [, column, text] = kinds[what], way = ways[how]
+    const view = ([what, which, how, deep]) => {
+        const [, column, text] = kinds[what], nodes = level.of(ways[how], deep), way = nodes?.way ?? ways[how]
         // Only point-to-point messages have times.
         const part = column == "time_s" && which == 0 ? timed : shares[which]
-        const rows = part.pairs.map(pair => way.row(source[pair])), columns = part.pairs.map(pair => way.row(destination[pair]))
+        let rows = part.pairs.map(pair => way.row(source[pair])), columns = part.pairs.map(pair => way.row(destination[pair]))
+        let { bytes, messages: counts, time_s } = part
+        if (nodes) {
+            const found = gathered(nodes.rows, rows, columns, [bytes, counts, time_s])
+            ;[rows, columns, bytes, counts] = found
+            if (time_s) time_s = found[4]
+        }
         return {
-            rows, columns, values: part[column] ?? part.pairs.map(() => 0), text, name: way.name, lines: way.lines,
+            rows, columns, values: { bytes, messages: counts, time_s }[column] ?? rows.map(() => 0), text, name: way.name, lines: way.lines, outside: level.outside,
             title: (from, to) => `${from} to ${to}: `,
-            tip: at => [bytesText(part.bytes[at]), messages(part.messages[at]), ...(part.time_s?.[at] ? [secondsText(part.time_s[at])] : [])].join(", "),
+            tip: at => [bytesText(bytes[at]), messages(counts[at]), ...(time_s?.[at] ? [secondsText(time_s[at])] : [])].join(", "),
             note: column != "time_s" ? "" : part.time_s ? "Time of point-to-point messages: from when both sides had begun until the receive ended."
                 : `The time of ${part.name == "collective" ? "messages inside collectives" : "this part alone"} is not known.`,
+            ...(nodes ? { ...nodes.look, outside: null } : {}),
         }
     }
     matrix(holder, groups, {
@@ -185,20 +312,26 @@ function drawMatrix(holder, report) {
             { label: "what is drawn", names: kinds.map(([name]) => name) },
             { label: "of which messages", names: shares.map(part => part.name) },
             { label: "order of ranks", names: ways.map(way => way.title) },
+            { label: "what a row is", names: level.names },
         ],
     })
 }
 
 function drawWaits(holder, report) {
-    const { waited_s, calls, groups, ranks_per_group: unit } = report.pair_waits, [waiting, late] = ends(report.pair_waits)
-    const ways = orders(report, unit, groups)
+    const { waited_s, calls, groups } = report.pair_waits, [waiting, late] = ends(report.pair_waits)
+    const ways = orders(report, report.pair_waits), level = levels(ways, groups, 1)
     matrix(holder, groups, {
         label: "who waits for whom",
-        view: ([how]) => ({
-            rows: waiting.map(ways[how].row), columns: late.map(ways[how].row), values: waited_s, text: secondsText,
-            name: ways[how].name, lines: ways[how].lines, title: (one, other) => `${one} for ${other}: `,
-            tip: at => `${secondsText(waited_s[at])} in ${named(calls[at], "call")}`,
-        }),
-        switches: [{ label: "order of ranks", names: ways.map(way => way.title) }],
+        view: ([how, deep]) => {
+            const nodes = level.of(ways[how], deep), way = nodes?.way ?? ways[how]
+            const own = [waiting.map(way.row), late.map(way.row), waited_s, calls]
+            const [rows, columns, values, counts] = nodes ? gathered(nodes.rows, own[0], own[1], own.slice(2)) : own
+            return {
+                rows, columns, values, text: secondsText, name: way.name, lines: way.lines, outside: level.outside, title: (one, other) => `${one} for ${other}: `,
+                tip: at => `${secondsText(values[at])} in ${named(counts[at], "call")}`,
+                ...(nodes ? { ...nodes.look, outside: null } : {}),
+            }
+        },
+        switches: [{ label: "order of ranks", names: ways.map(way => way.title) }, { label: "what a row is", names: level.names }],
     })
 }

@@ -17,7 +17,7 @@ _USED = {
     "NET_RX and NET_TX": GREY,
     "bytes of interfaces": YELLOW,
     "system time": GREEN,
-    "run-queue wait": PINK,
+    "waiting for a core": PINK,
 }
 _TRACKS = {
     "waiting for a core": PINK,

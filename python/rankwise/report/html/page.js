@@ -110,8 +110,9 @@ function asText(label, told) {
 }
 
 // A canvas that draws itself anew as its width or the colours change. `at` says what is at a place; the arrows go there
-// in steps. `told` is the whole as lines of text.
-function picture(holder, label, height, paint, at, step, told) {
+// in steps. `told` is the whole as lines of text. `open` is called with a place that is clicked on, or where Enter is
+// pressed; `area` is where the arrows may go, and `beyond` is asked to bring there what is on the other side of its edge.
+function picture(holder, label, height, paint, at, step, told, { open, area, beyond } = {}) {
     const canvas = element("canvas", { tabindex: 0, role: "application", "aria-roledescription": "picture", "aria-label": `${label}; arrow keys say what is where` })
     holder.append(canvas, asText(label, told))
     let cursor = null
@@ -141,18 +142,27 @@ function picture(holder, label, height, paint, at, step, told) {
     canvas.addEventListener("blur", () => { cursor = null; draw() })
     canvas.addEventListener("keydown", event => {
         const way = { ArrowRight: [1, 0], ArrowLeft: [-1, 0], ArrowDown: [0, 1], ArrowUp: [0, -1] }[event.key]
+        const box = canvas.getBoundingClientRect()
+        if (event.key == "Enter" && open && cursor) return void open(...cursor, box.width, box.height)
         if (!way) return
         event.preventDefault()
-        const box = canvas.getBoundingClientRect(), steps = step(box.width, box.height)
-        const from = cursor ?? [box.width / 2, box.height / 2]
-        cursor = way.map((each, axis) => Math.min(Math.max(from[axis] + each * steps[axis], 1), [box.width, box.height][axis] - 1))
+        const steps = step(box.width, box.height), [x, y, right, down] = area?.(box.width, box.height) ?? [0, 0, box.width, box.height]
+        const from = cursor ?? [(x + right) / 2, (y + down) / 2]
+        const next = way.map((each, axis) => from[axis] + each * steps[axis])
+        const outside = next[0] < x || next[1] < y || next[0] > right || next[1] > down
+        if (!outside || !beyond?.(way))
+            cursor = [Math.min(Math.max(next[0], x + 1), right - 1), Math.min(Math.max(next[1], y + 1), down - 1)]
         draw()
         tell(...cursor)
         said.textContent = tip.hidden ? "nothing here" : tip.textContent
     })
+    if (open) canvas.addEventListener("click", event => {
+        const box = canvas.getBoundingClientRect()
+        open(event.offsetX, event.offsetY, box.width, box.height)
+    })
     new ResizeObserver(draw).observe(holder)
     pictures.push(draw)
-    return { canvas, draw }
+    return { canvas, draw, cursor: () => cursor }
 }
 
 // Ticks of an axis of whole numbers, or of none where they would stand on each other.
@@ -172,7 +182,7 @@ function centred(context, text, place, y, edge) {
 }
 
 // Stacked bars: where there are more than pixels, each is the mean of neighbours.
-function stacks(holder, label, parts, names, whole) {
+function stacks(holder, label, parts, names, whole, open) {
     const left = 62, bottom = 22
     const longest = most(whole)
     const bars = width => {
@@ -217,7 +227,13 @@ function stacks(holder, label, parts, names, whole) {
         const [per, count] = bars(width), bar = Math.floor((x - left) * count / (width - left))
         return bar < 0 || bar >= count ? "" : told(bar, per)
     }
-    return picture(holder, label, () => 240, paint, at, width => [Math.max((width - left) / bars(width)[1], 1), 0], () => names.map((_, bar) => told(bar, 1)))
+    const bar = (x, width) => Math.floor((x - left) * bars(width)[1] / (width - left))
+    const clicked = (x, y, width) => {
+        const first = bar(x, width) * bars(width)[0]
+        if (first >= 0 && first < names.length) open(first)
+    }
+    return picture(holder, label, () => 240, paint, at, width => [Math.max((width - left) / bars(width)[1], 1), 0], () => names.map((_, bar) => told(bar, 1)),
+        { open: open && clicked, area: (width, height) => [left, 0, width, height] })
 }
 
 // Rows of what happened over time, the more the stronger; `marks` are moments.
@@ -322,7 +338,17 @@ async function start() {
                 column.forEach((value, at) => sums[ranks.host[at]] += value)
                 return sums.map((value, host) => value / (counts[host] || 1))
             }
-            stacks(shown, "time by node", parts.map(each => ({ ...each, seconds: means(each.seconds) })), program.hosts, means(ranks.time_s))
+            shown.append(element("p", { class: "soft", text: "A click on a node, or Enter, shows its ranks." }))
+            stacks(shown, "time by node", parts.map(each => ({ ...each, seconds: means(each.seconds) })), program.hosts, means(ranks.time_s), ofNode)
+        }
+        const ofNode = host => {
+            const back = element("button", { type: "button", text: "back to all nodes" })
+            back.addEventListener("click", () => { byNode(); shown.querySelector("canvas").focus() })
+            shown.replaceChildren(element("p", {}, back, ` ${program.hosts[host]}`))
+            const own = ranks.rank.map((_, at) => at).filter(at => ranks.host[at] == host), some = column => own.map(at => column[at])
+            const { canvas } = stacks(shown, `time by rank of ${program.hosts[host]}`, parts.map(each => ({ ...each, seconds: some(each.seconds) })), some(ranks.rank).map(each => `rank ${each}`), some(ranks.time_s))
+            canvas.addEventListener("keydown", event => { if (event.key == "Backspace") back.click() })
+            canvas.focus()
         }
         const computed = report.time.computation_s
         const worst = ranks.rank.map((_, at) => at).sort((a, b) => computed[a] / ranks.time_s[a] - computed[b] / ranks.time_s[b])
@@ -346,6 +372,11 @@ async function start() {
     document.dispatchEvent(new CustomEvent("numbers", { detail: report }))
     document.documentElement.dataset.drawn = "yes"
 }
+
+// What is short in a narrow window is whole when its button is pressed: see `folds` in report.css.
+document.addEventListener("click", ({ target }) => {
+    if (target.classList.contains("unfold")) target.setAttribute("aria-expanded", target.parentElement.classList.toggle("unfolded"))
+})
 
 // On paper everything is open and light.
 const root = document.documentElement

@@ -69,7 +69,7 @@ _TAKES = {
     "ranks": "calls were not timed: record without `--counts`",
     "calls": "no MPI call was recorded",
     "call-sites": "not recorded: that takes `rankwise record --callsites`",
-    "waiting": "not recorded: that takes `rankwise record --trace --exact-times`",
+    "waiting": "takes `rankwise record --trace --exact-times`",
     "phases": "takes `rankwise record --trace --exact-times`",
     "sizes": "no message was recorded",
     "collectives": "no collective operation was called",

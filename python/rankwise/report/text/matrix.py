@@ -11,7 +11,6 @@ from rich.text import Text
 
 from rankwise.quantities import bytes_text
 from rankwise.report.data import ReportData
-from rankwise.report.data.communication import CommMatrix
 from rankwise.report.matrix import coarser
 from rankwise.report.text.tables import title
 
@@ -36,12 +35,17 @@ def view(report: ReportData) -> list[RenderableType]:
     width = 3 if matrix.groups <= _WIDE_UP_TO else 2
     step = 1 if width == 3 and matrix.ranks_per_group == 1 else 4
     unit = "a rank" if matrix.ranks_per_group == 1 else f"{matrix.ranks_per_group} ranks"
+    firsts = [some[0] for some in matrix.members] or list(
+        range(0, matrix.groups * matrix.ranks_per_group, matrix.ranks_per_group)
+    )
+    if matrix.members:
+        unit = f"up to {unit}, by node,"
     parts: list[RenderableType] = [
         title(f"Communication matrix: bytes sent, {unit} a row, to whom by column"),
-        Text(_column_names(matrix, width, step), style="dim"),
+        Text(_column_names(firsts, width, step), style="dim"),
     ]
     for source in range(matrix.groups):
-        row = Text(f"{source * matrix.ranks_per_group:>7} ", style="dim")
+        row = Text(f"{firsts[source]:>7} ", style="dim")
         for destination in range(matrix.groups):
             _cell(row, weights.get((source, destination)), most, width)
         parts.append(row)
@@ -69,10 +73,10 @@ def _cell(row: Text, size: int | None, most: int, width: int) -> None:
     row.append(str(value).rjust(width), style=f"{foreground} on color({_SHADES[value]}) not dim")
 
 
-def _column_names(matrix: CommMatrix, width: int, step: int) -> str:
-    line = [" "] * (8 + matrix.groups * width + 8)
-    for group in range(0, matrix.groups, step):
-        name = str(group * matrix.ranks_per_group)
+def _column_names(firsts: list[int], width: int, step: int) -> str:
+    line = [" "] * (8 + len(firsts) * width + 8)
+    for group in range(0, len(firsts), step):
+        name = str(firsts[group])
         end = 8 + (group + 1) * width
         start = max(end - len(name), 0)
         line[start:end] = name[-(end - start) :]

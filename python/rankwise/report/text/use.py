@@ -44,13 +44,13 @@ def view(report: ReportData) -> list[RenderableType]:
 
 
 def _ranks(use: Use) -> list[RenderableType]:
-    places, more = _worst(words.worst_ranks(use), "ranks", "that lost their core most often")
+    places, more = _worst(words.worst_ranks(use), "ranks", "that waited longest for a core")
     rows = [(str(use.ranks.rank[at]), *map(_short, words.rank_use(use.ranks, at))) for at in sorted(places)]
     return [*columns(("rank", *words.RANK_USE), [("", rows)]), *more, *_lines(words.rank_notes(use))]
 
 
 def _counters(use: Use) -> list[RenderableType]:
-    places, more = _worst(words.worst_ranks(use), "ranks", "that lost their core most often")
+    places, more = _worst(words.worst_ranks(use), "ranks", "that waited longest for a core")
     rows = [
         (str(use.ranks.rank[at]), *(words.counter_text(each, at) for each in use.counters))
         for at in sorted(places)

@@ -63,7 +63,7 @@ def render_comparison(found: Comparison, before: ReportData, after: ReportData) 
         "several/comparison.html.jinja",
         list(sides.values()),
         list(sides),
-        _FIRST | {"fix": "What changed", "matrix": "Matrix", "all": "All numbers"},
+        _FIRST | {"fix": "What changed", "matrix": "Communication matrix", "all": "All numbers"},
         {"compared": compared, "ranks": seats(before, after)} if compared else {},
         compared=compared,
         found=found,
@@ -124,7 +124,11 @@ def _render(
     **given: Any,
 ) -> str:
     drawn_map = _map(runs, names)
-    program = {"world_size": max(each.program.world_size for each in runs)}
+    hosts = runs[-1].program.hosts
+    program = {
+        "world_size": max(each.program.world_size for each in runs),
+        "hosts": hosts if all(each.program.hosts == hosts for each in runs) else [],
+    }
     numbers = {"map": drawn_map, "program": program, **drawn}
     return (
         environment()

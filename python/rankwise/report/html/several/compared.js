@@ -3,7 +3,7 @@ document.addEventListener("numbers", ({ detail: report }) => {
     const holder = document.getElementById("compared-picture")
     if (!holder) return
     const { compared } = report, { groups, before, after } = compared, [source, destination] = ends(compared)
-    const ways = orders(report, compared.ranks_per_group, groups)
+    const ways = orders(report, compared)
     const kinds = [["bytes", bytesText], ["messages", countText]]
     const amount = (side, at) => `${bytesText(side.bytes[at])}, ${countText(side.messages[at])} message${side.messages[at] == 1 ? "" : "s"}`
     matrix(holder, groups, {

@@ -10,7 +10,7 @@ import numpy as np
 from rankwise.report.data import ReportData
 from rankwise.report.data.communication import CommMatrix
 from rankwise.report.html import distances, rounded
-from rankwise.report.matrix import MOST_GROUPS, coarser
+from rankwise.report.matrix import MOST_GROUPS, by_node, coarser
 
 # Of both runs, of single ranks: more are drawn in groups.
 _MOST_PAIRS = 65_536
@@ -25,15 +25,21 @@ def matrices(before: ReportData, after: ReportData) -> dict[str, Any] | None:
     found = [before.matrix, after.matrix]
     if before.program.world_size != after.program.world_size or not any(each.source for each in found):
         return None
-    alike = before.matrix.groups == after.matrix.groups
+    members = next((each.members for each in found if each.members), [])
+    if members:
+        ranks = before.program.world_size
+        found = [each if each.members else by_node(each, members, ranks) for each in found]
+    if found[0].members != found[1].members:
+        return None  # they ran on other nodes
     few = sum(len(each.source) for each in found) <= _MOST_PAIRS
-    sides = found if alike and few else [coarser(each, MOST_GROUPS) for each in found]
+    sides = found if few else [coarser(each, MOST_GROUPS) for each in found]
     groups = sides[0].groups
     cells = np.unique(np.concatenate([_cells(each) for each in sides]))
     amounts = {name: [_amounts(each, name, cells) for each in sides] for name in ("messages", "bytes")}
     return {
         "groups": groups,
         "ranks_per_group": sides[0].ranks_per_group,
+        "members": sides[0].members,
         "cells": distances([0] * len(cells), cells.tolist(), groups),
         "before": {name: _three_digits(old) for name, (old, _) in amounts.items()},
         "after": {name: _three_digits(new) for name, (_, new) in amounts.items()},
