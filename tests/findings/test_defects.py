@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 from types import SimpleNamespace
 
+import msgspec
 import numpy as np
 import polars as pl
 import pytest
@@ -80,10 +81,24 @@ def test_ranks_that_differ_by_little_have_nothing_to_fix_and_that_is_said(tmp_pa
     recording = recorded(tmp_path / "c.rw", four([900, 900, 900, 940]))
     assert names(recording) == []
     text = " ".join(render_text(build(recording), verbose=True).split())
-    assert "nothing to fix was found; looked for too-many-ranks" in text
+    assert (
+        "nothing to fix was found; what costs less than 50 ms is not named looked for too-many-ranks" in text
+    )
     not_looked_for = text.split("not looked for: ")[1]
     assert "late-sender" in not_looked_for
     assert "that takes `rankwise record --trace --exact-times`" in not_looked_for
+
+
+def test_a_low_efficiency_without_a_finding_says_what_most_is_lost_to(tmp_path):
+    # GIVEN ranks that compute for 8 ms of a second, of which nothing is found
+    report = build(recorded(tmp_path / "a.rw", four([8, 8, 8, 8])))
+    report = msgspec.structs.replace(report, findings=[])
+    said = (
+        "othing to fix was found; what costs less than 50 ms is not named. Parallel efficiency is 0.01 all the same: "
+        "most is lost to communication (0.01)"
+    )
+    for text in (render_text(report), render_text(report, section="fix"), render_html(report)):
+        assert said in " ".join(text.split())
 
 
 def test_waiting_for_a_core_is_taken_off_computation(tmp_path):

@@ -120,6 +120,8 @@ def test_what_ranks_did_over_time_is_what_they_did_in_all(report):
     for part, us in zip(parts[1:], (waiting, LAPS * HOP, LAPS * SEND), strict=True):
         assert part.mean() == pytest.approx(us / whole, rel=1e-6)
     assert (over.end_s, over.ranks_per_row, len(over.rows)) == (pytest.approx(whole * 1e-6), 1, RANKS)
+    # AND it is said where every call is
+    assert "<code>rankwise export --format perfetto</code> has every call" in render(report)
     # AND one of them works at a time
     assert over.rows[0][:2] == "cc" and over.rows[1][:2] == "ww"
 
@@ -239,6 +241,36 @@ def test_small_messages_have_a_latency_and_no_bandwidth(tmp_path):
         words = " ".join(view.split())
         assert "no receiver was waiting when these were sent" in words
         assert "more than half of which is latency" in words and "the network may be faster" in words
+
+
+def test_bytes_without_a_bandwidth_are_said_where_they_are_most(tmp_path):
+    # GIVEN a message of 1 MiB with a time, and two whose receiver came late; waiting for a core for a fifth
+    def ranks_of(late):
+        ranks = [Rank(me, 2, flags=FINALIZED | TRACED, runqueue_wait_ns=200_000_000) for me in range(2)]
+        for us, size in ((1000, 1 << 20), *[(10, 1 << 21)] * late):
+            ranks[0].event("MPI_Send", 50 * US, us * US, u(0) + z(1) + z(0) + u(size))
+            ranks[0].send(1, size)
+            begin, inside = (0, 50 + us) if us == 1000 else (100, us)
+            ranks[1].event("MPI_Recv", begin * US, inside * US, u(0) + z(0) + z(0) + z(0) + z(0) + u(size))
+        return ranks
+
+    report = build(Recording.open(write_recording(tmp_path / "a.rw", ranks_of(2))))
+    said = "No bandwidth is known of 80.0 % of the bytes: collectives sent them, or no receiver was waiting"
+    assert said in " ".join(render(report).split())
+    # AND not where they are few
+    report = build(Recording.open(write_recording(tmp_path / "b.rw", ranks_of(0))))
+    assert "No bandwidth is known of" not in render(report)
+
+
+def test_where_no_bandwidth_is_known_the_network_is_not_said_to_be_faster(tmp_path):
+    # GIVEN messages of 4 B with a time, of ranks that waited for a core
+    ranks = [Rank(me, 2, flags=FINALIZED | TRACED, runqueue_wait_ns=200_000_000) for me in range(2)]
+    ranks[0].event("MPI_Send", 50 * US, 10 * US, u(0) + z(1) + z(0) + u(4))
+    ranks[0].send(1, 4)
+    ranks[1].event("MPI_Recv", 0, 60 * US, u(0) + z(0) + z(0) + z(0) + z(0) + u(4))
+    report = build(Recording.open(write_recording(tmp_path / "a.rw", ranks)))
+    assert [row[-1] for row in communication_words.size_rows(report)] == ["10 us each"]
+    assert communication_words.size_notes(report) == []
 
 
 def test_irregular_calls_are_no_iterations(tmp_path):

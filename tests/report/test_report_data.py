@@ -295,6 +295,15 @@ def test_where_all_is_in_one_channel_there_is_one_sentence(record):
     assert "if even" in render(report_of(record()), section="distribution")
 
 
+def test_the_page_explains_what_it_shows_and_no_more(record):
+    # GIVEN ranks on four nodes, and the same on two; one size of arguments
+    page = render_html(report_of(record(ranks=4, per_node=1), nodes="2x2"))
+    # THEN channels are explained where there are several, once, and no sizes below others
+    assert page.count("Which channel messages travel") == 1
+    assert page.index("Which channel messages travel") > page.index("Message distribution, 2x2 blocked")
+    assert "Where the arguments of its calls are of several sizes" not in page
+
+
 def test_collectives_are_shown_by_the_size_of_their_arguments(tmp_path):
     # GIVEN reductions of a size with one algorithm, and of two sizes with another one
     ranks = [Rank(me, 4) for me in range(4)]

@@ -160,6 +160,13 @@ def test_bars_are_as_long_as_the_times(report):
     assert sum(piece.share for piece in ran.pieces) == pytest.approx(1)
 
 
+def test_the_page_says_how_parts_of_a_replay_differ_from_those_of_recorded_calls(report, crossed):
+    said = "The parts of a bar are of a replay, which has each message inside a collective"
+    assert said in " ".join(render(report).split())
+    # AND says nothing of bars where there are none
+    assert said not in " ".join(render(build(crossed)).split())
+
+
 def test_the_terminal_compares_predicted_times_with_their_intervals(report):
     # GIVEN the report and its section
     ran, blocked, misfit, placed = report.predicted.placements

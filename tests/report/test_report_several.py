@@ -100,6 +100,17 @@ def test_efficiencies_are_drawn_from_0_to_1_and_what_is_not_known_is_not():
     assert parallel.mark != transfer.mark
 
 
+def test_curves_with_equal_values_are_all_seen(runs):
+    # GIVEN that what is drawn later lies above
+    text = render_scaling(SERIES, runs)
+    chart = text[text.index('id="efficiency"') : text.index('id="time"')]
+    widths = [float(each) for each in re.findall(r'class="line" style="stroke-width:([\d.]+)px"', chart)]
+    sizes = [float(each) for each in re.findall(r"scale\(([\d.]+)\)", chart)]
+    # THEN it is narrower than all below it
+    assert len(widths) > 2 and widths == sorted(set(widths), reverse=True)
+    assert sizes == sorted(sizes, reverse=True) and len(set(sizes)) == len(widths)
+
+
 def test_the_scaling_page_says_what_falls(runs):
     text = " ".join(render_scaling(SERIES, runs).split())
     assert "2.00 times as fast with 4 times the ranks" in text

@@ -17,6 +17,8 @@ from rankwise.errors import RankwiseError
 from rankwise.findings.cores import CoreTaken, cores_taken, receiving_pus
 from rankwise.findings.data import Efficiency
 from rankwise.findings.efficiency import Computation, Replayed, computation, of_recording, replayed
+from rankwise.findings.finding import LEAST_S as LEAST_S
+from rankwise.findings.finding import LEAST_SHARE as LEAST_SHARE
 from rankwise.findings.late import LatePair, in_turns, late_pairs
 from rankwise.findings.on_machine import OnMachine
 from rankwise.findings.spread import Spread, best_spread
@@ -29,12 +31,6 @@ from rankwise.recording.traces.operations import ALONE_IN_FILES, SPINNING_GAP_S
 
 if TYPE_CHECKING:
     from rankwise.recording.traces.waits import Timeline
-
-LEAST_SHARE = 0.05
-"""Of the run time. What costs less is not told: runs of one program differ by as much among themselves."""
-
-LEAST_S = 0.01
-"""Waiting for a core is known between samples 10 ms apart, so nothing shorter is told apart from it."""
 
 
 _LONGEST_NAP_S = 0.01

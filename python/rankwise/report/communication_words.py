@@ -71,12 +71,31 @@ def size_notes(report: ReportData) -> list[str]:
     if report.sizes.not_timed:
         return [f"bandwidth reached is not known: {report.sizes.not_timed}"]
     waited = report.summary.runqueue_wait_share or 0.0
-    if waited < _CORE_WAITING or all(row[-1] == "-" for row in size_rows(report)):
+    if waited < _CORE_WAITING or not any(map(any, report.sizes.bandwidth)):
         return []
     return [
         f"ranks waited for a core for {percent(waited)} of their time, which is in the times of messages: the "
         "network may be faster"
     ]
+
+
+def without_bandwidth(report: ReportData) -> str | None:
+    """Why most bytes have no bandwidth; `None` where they have, or where none is known at all."""
+    whole, without = (
+        sum(
+            size
+            for sizes, rates in zip(report.sizes.bytes, report.sizes.bandwidth, strict=True)
+            for size, rate in zip(sizes, rates, strict=True)
+            if every or rate is None
+        )
+        for every in (True, False)
+    )
+    if report.sizes.not_timed or without <= whole / 2:
+        return None
+    return (
+        f"no bandwidth is known of {percent(without / whole)} of the bytes: collectives sent them, or no receiver was "
+        "waiting when they were sent, or their times are mostly latency or too short for what is known of the clocks"
+    )
 
 
 def waits_text(report: ReportData) -> str:

@@ -69,8 +69,18 @@ def factors(found: Efficiency) -> list[Factor]:
             1,
             "Computation of the mean rank, divided by that of the rank that computes most.",
         ),
-        Factor("inside nodes", found.load_balance_in_nodes, 2, "What is uneven between the ranks of a node."),
-        Factor("between nodes", found.load_balance_between_nodes, 2, "What is uneven between nodes."),
+        Factor(
+            "inside nodes",
+            found.load_balance_in_nodes,
+            2,
+            "Computation of the mean rank of the busiest node, divided by that of the rank that computes most.",
+        ),
+        Factor(
+            "between nodes",
+            found.load_balance_between_nodes,
+            2,
+            "Computation of the mean rank, divided by that of the mean rank of the busiest node.",
+        ),
         Factor(
             "communication",
             found.communication,
@@ -78,7 +88,11 @@ def factors(found: Efficiency) -> list[Factor]:
             "Computation of the rank that computes most, divided by the run time.",
         ),
         Factor(
-            "serialisation", found.serialisation, 2, "What waiting for each other leaves on an ideal network."
+            "serialisation",
+            found.serialisation,
+            2,
+            "Computation of the rank that computes most, divided by the run time on an ideal network, of which the "
+            "rest is waiting for each other.",
         ),
         Factor("transfer", found.transfer, 2, "Run time on an ideal network, divided by the run time."),
     ]

@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
-from rankwise.findings.finding import Finding
+from rankwise.findings.finding import LEAST_S, LEAST_SHARE, Finding
 from rankwise.findings.names import NAMES
 from rankwise.quantities import seconds_text
 from rankwise.report.data import ReportData
+
+_LOW = 0.8
 
 
 def headline(report: ReportData, finding: Finding) -> str:
@@ -16,6 +18,28 @@ def headline(report: ReportData, finding: Finding) -> str:
     return (
         f"{finding.sentence}: fixing it saves about {seconds_text(finding.cost_s)} of "
         f"{seconds_text(report.program.elapsed_s)}"
+    )
+
+
+def nothing(report: ReportData) -> str:
+    """That no finding is shown, from what cost on one is, and what the run loses most to if that is much."""
+    limit_s = max(LEAST_S, LEAST_SHARE * report.program.elapsed_s)
+    said = f"nothing to fix was found; what costs less than {seconds_text(limit_s)} is not named"
+    found = report.efficiency
+    if found is None or found.parallel >= _LOW:
+        return said
+    factors = {
+        "load balance": found.load_balance,
+        "serialisation": found.serialisation,
+        "transfer": found.transfer,
+    }
+    if found.serialisation is None or found.transfer is None:
+        factors = {"load balance": found.load_balance, "communication": found.communication}
+    known = {name: value for name, value in factors.items() if value is not None}
+    lowest = min(known, key=lambda name: known[name])
+    return (
+        f"{said}. Parallel efficiency is {found.parallel:.2f} all the same: most is lost to {lowest} "
+        f"({known[lowest]:.2f})"
     )
 
 
@@ -40,7 +64,7 @@ def closing(report: ReportData) -> list[str]:
         )
     else:
         names = ", ".join(name for name in NAMES if name not in without)
-        lines.append(f"nothing to fix was found; looked for {names}")
+        lines += [nothing(report), f"looked for {names}"]
     by_reason: dict[str, list[str]] = {}
     for each in report.not_looked_for:
         by_reason.setdefault(each.why, []).append(each.name)

@@ -363,8 +363,10 @@ def collectives_notes(report: ReportData) -> list[str]:
     if not report.collectives:
         return []
     notes = [
-        f"the algorithm is what {report.program.mpi} takes by its rules for such ranks and sizes: MPI does not tell "
-        "which one it took"
+        "the algorithm is the one that is taken for generated runs: no MPI library was asked"
+        if report.program.generated
+        else f"the algorithm is what {report.program.mpi} takes by its rules for such ranks and sizes: MPI does not "
+        "tell which one it took"
     ]
     for setting, calls in _by_setting(report).items():
         notes.append(

@@ -27,7 +27,7 @@ def first(report: ReportData) -> list[RenderableType]:
         parts += _wrapped(f"do: {finding.do}", "     ")
         parts += _command(finding.command or f"rankwise explain {finding.name}")
     if not found:
-        parts += _wrapped("nothing to fix was found", "  ")
+        parts += _wrapped(words.nothing(report), "  ")
     more = [f"{len(found) - FIRST_FINDINGS} more, which cost less"] if len(found) > FIRST_FINDINGS else []
     if report.not_looked_for:
         more.append(f"{counted(len(report.not_looked_for), 'kind')} of findings not looked for")
