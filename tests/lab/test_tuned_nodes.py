@@ -44,8 +44,11 @@ def tune(lab, mpi, tmp_path):
             line = ["-launcher", "ssh", "-launcher-exec", agent, "-localhost", "rw-lab-front"]
             line += ["-ppn", ranks, "-hosts", ",".join(NODES)]
         else:
-            line = ["--prtemca", "plm_ssh_agent", agent, "--prtemca", "plm_ssh_no_tree_spawn", "1"]
-            line += ["--prtemca", "prte_if_include", "mgmt0", "--bind-to", "none"]
+            set_, rsh, runtime = (
+                ("--prtemca", "ssh", "prte") if mpi.version >= (5,) else ("--mca", "rsh", "oob_tcp")
+            )
+            line = [set_, f"plm_{rsh}_agent", agent, set_, f"plm_{rsh}_no_tree_spawn", "1"]
+            line += [set_, f"{runtime}_if_include", "mgmt0", "--bind-to", "none"]
             line += ["--host", ",".join(f"{node}:{ranks}" for node in NODES)]
         line = [mpi.mpiexec, *line, "-n", len(NODES) * ranks]
         return subprocess.run(
