@@ -34,7 +34,9 @@ static struct measure_sample one(struct measure_group *group, const struct order
     double mine[MEASURE_VALUES + 1] = {0}, all[MEASURE_VALUES + 1];
     const struct measure_moment began = measure_moment();
     const long before = measure_switches();
+    const double start = measure_now();
     test->batch(group, order->messages, mine);
+    sample.batch_s = measure_now() - start;
     const long switches = measure_switches() - before;
     const double waited = measure_waited(began);
     const int wrong = !test->arrived(group, order->seed), cpu = sched_getcpu();
@@ -64,18 +66,30 @@ static struct measure_sample lead_one(struct measure_group *group, struct order 
     return sample;
 }
 
-static void warm_up(struct measure_group *group, struct order *order, double until) {
-    const int repeats = group->step->test->repeats;
-    if (group->step->test->group->fits) {
-        double took;
-        order->messages = 1;
-        lead_one(group, order, &took);
-        const double room = group->step->batch_s / took;
-        order->messages = room < 1                               ? 1
-                          : room < (double)group->step->messages ? (long)room
-                                                                 : group->step->messages;
+/*
+ * As many messages as `batch_s` has room for, at most `messages`: twice as many each time, until they take
+ * half of it. The first one tells nothing, as ranks meet in it that did not talk before.
+ */
+static void fit(struct measure_group *group, struct order *order) {
+    const struct measure_step *step = group->step;
+    double took;
+    order->messages = 1;
+    lead_one(group, order, &took);
+    for (;;) {
+        const double batch = lead_one(group, order, &took).batch_s;
+        const double room = batch > 0 ? (double)order->messages * step->batch_s / batch : 2e9;
+        if (batch < step->batch_s / 2 && order->messages < step->messages) {
+            order->messages = 2 * order->messages < step->messages ? 2 * order->messages : step->messages;
+            continue;
+        }
+        if (room < (double)order->messages)
+            order->messages = room < 1 ? 1 : (long)room;
         return;
     }
+}
+
+static void warm_up(struct measure_group *group, struct order *order, double until) {
+    const int repeats = group->step->test->repeats;
     order->messages = repeats ? 1 : group->step->messages;
     for (int i = 0; i < MEASURE_WARM_BATCHES || (repeats && order->messages < MEASURE_MOST_MESSAGES); i++) {
         double took;
@@ -94,7 +108,10 @@ static int lead(struct measure_group *group) {
     struct measure_until until;
     struct order order = {.seed = (uint32_t)(step->number * 7919 + group->bytes), .sentinel = 1};
     measure_until_begin(&until, step, group->bytes);
-    warm_up(group, &order, until.start + step->budget_s / 2);
+    if (step->test->group->fits)
+        fit(group, &order);
+    else
+        warm_up(group, &order, until.start + step->budget_s / 2);
     int failures = 0;
     const char *reason = NULL;
     while (!reason) {

@@ -101,6 +101,7 @@ struct measure_pair {
 /* What a batch of `messages` repetitions gave; only the measuring end fills `value`. */
 struct measure_sample {
     double value[MEASURE_VALUES];
+    double batch_s; /* of all messages together, on the rank that decides; only of groups */
     double sentinel_ns;
     double waited; /* part of it in which an end could run and had no core */
     long switches;

@@ -147,16 +147,21 @@ def test_a_late_launch_spends_less_on_what_the_fit_needs_and_leaves_out_the_rest
     }
 
 
-@pytest.mark.parametrize(("batch_s", "messages"), [(1e-9, 1), (1000, 50)])
-def test_an_exchange_has_as_many_messages_as_its_time_has_room_for(mpi, program, batch_s, messages):
-    # GIVEN a batch that is over before a message has arrived, or that takes longer than all of them
-    step = f"exchange_cpu:ranks=0,1,2:sizes=8:most=3:messages=50:batch_s={batch_s}:setting=3"
+@pytest.mark.parametrize(
+    ("batch_s", "most", "least", "largest"), [(1e-9, 50, 1, 1), (1000, 50, 50, 50), (0.02, 10**6, 2, 10**5)]
+)
+def test_an_exchange_has_as_many_messages_as_its_time_has_room_for(
+    mpi, program, batch_s, most, least, largest
+):
+    # GIVEN a batch that is over before a message has arrived, that takes longer than all of them, or neither
+    step = f"exchange_cpu:ranks=0,1,2:sizes=2000:most=3:messages={most}:batch_s={batch_s}:setting=3"
     ran = mpi.run(3, program(mpi), step)
     assert ran.returncode == 0, ran.stderr
     launch = Launch(channels={1: "any"})
     for line in ran.stdout.splitlines():
         launch.take(line)
-    assert set(launch.frame()["messages"]) == {messages}
+    (messages,) = set(launch.frame()["messages"])
+    assert least <= messages <= largest
 
 
 def test_damaged_messages_are_noticed(mpi, program, compiled):

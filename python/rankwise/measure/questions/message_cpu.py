@@ -18,7 +18,8 @@ from rankwise.quantities import seconds_text
 SIZES = (8, 16384)
 BURST = 32
 # 1400 bytes are one Ethernet frame: in more of them a byte's cost has what each of them costs.
-EXCHANGED = (8, 1400, 8192, 16384, 131072)
+EXCHANGED = (8, 1400)
+LARGER_EXCHANGED = (8192, 16384, 131072)  # as far as there is time
 MOST_EXCHANGES = 70  # a batch
 WAIT_S = 0.1  # ten of the steps in which a core says how long it was idle
 MOST_OF_LAUNCH = 0.5  # after that part of it no larger size is begun: on a slow network one takes seconds
@@ -39,7 +40,7 @@ def add(steps: Steps, task: Task, launch_s: float) -> None:
     """
     group = of_all_nodes(task.plan)
     has_network = NETWORK in task.plan.pairs
-    points = (len(SIZES) + len(EXCHANGED) if has_network else 0) + (len(group) > 1)
+    points = (len(SIZES) + len(EXCHANGED + LARGER_EXCHANGED) if has_network else 0) + (len(group) > 1)
     each = task.seconds / max(1, points)
     if has_network:
         pair = [task.plan.pairs[NETWORK]]
@@ -50,13 +51,14 @@ def add(steps: Steps, task: Task, launch_s: float) -> None:
         numbers = {
             "budget_s": each,
             "longest_s": launch_s,
-            "skip_s": MOST_OF_LAUNCH * launch_s,
             "batch_s": WAIT_S,
             "messages": MOST_EXCHANGES,
             "setting": len(task.plan.by_host),
             "patience": 1,
         }
         steps.add_group("exchange_cpu", group, EXCHANGED, EXCHANGING, **numbers)
+        numbers["skip_s"] = MOST_OF_LAUNCH * launch_s
+        steps.add_group("exchange_cpu", group, LARGER_EXCHANGED, EXCHANGING, **numbers)
 
 
 def of_all_nodes(plan: Plan) -> list[End]:
