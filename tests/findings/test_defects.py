@@ -403,6 +403,14 @@ def test_each_finding_has_a_page_with_all_that_one_must_know(capsys):
         assert max(map(len, page.splitlines())) <= 80
         sentences = re.split(r"(?<=[.:?;])\s", " ".join(page.split()))
         assert max(len(each.split()) for each in sentences) <= 35, defect.NAME
+        # A list is one: no item flows into the line before it, nor what follows the list into its last item.
+        assert not re.search(r"\S - \w+: |: - ", page), defect.NAME
+        for part in page.split("\n\n"):
+            _, *items = re.split(r"^- ", part, flags=re.MULTILINE)
+            assert all(line.startswith("  ") for item in items for line in item.splitlines()[1:]), defect.NAME
+            if any(item.rstrip().endswith(";") for item in items):
+                assert not any(re.search(r"[.?]\s+\S", item) for item in items), defect.NAME
+        assert "run-queue" not in page, defect.NAME
     assert main(["explain"]) == 0
     listed = capsys.readouterr().out
     assert all(defect.NAME in listed for defect in DEFECTS)

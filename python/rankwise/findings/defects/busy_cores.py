@@ -20,7 +20,7 @@ What to do: `top -H` on the node shows what else runs. Ask the batch system
 for nodes of your own. Do not start more threads than cores.
 
 How it is detected: Linux counts how long each rank was ready to run and had
-no core (run-queue wait).
+no core: that is waiting for a core.
 
 Shown if: this costs 5 % of the run time and 10 ms.
 

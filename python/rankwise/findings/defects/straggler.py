@@ -22,15 +22,16 @@ the core that handles them. If it is the host of a virtual machine: ask for
 nodes that you do not share. If it is the disk: use less memory on this node.
 
 How it is detected: from what was sampled of the ranks and their cores. One of
-three things is to blame: - interrupts: the irq and softirq time of the core
-(/proc/stat), minus that of the core with a rank on this node that had least
-of it;
+three things is to blame:
+- interrupts: the irq and softirq time of the core (/proc/stat), minus that of
+  the core with a rank on this node that had least of it;
 - steal: the time that the host of the virtual machine took (/proc/stat);
 - paging: the rank stood still outside MPI and had 10 major page faults a
-  second, so it waited for memory from a disk. Of the first two, a rank lost
-  only a part: as large as its share of time outside MPI. If none of the three
-  is there, a rank that computes longer has more work: load-imbalance. The
-  clock frequency of cores is not sampled.
+  second, so it waited for memory from a disk.
+
+Of the first two, a rank lost only a part: as large as its share of time
+outside MPI. If none of the three is there, a rank that computes longer has
+more work: load-imbalance. The clock frequency of cores is not sampled.
 
 Shown if: fixing it saves 5 % of the run time and 30 ms. If a busy rank is on
 the interrupt core and a swap would help, the finding is interrupt-core.

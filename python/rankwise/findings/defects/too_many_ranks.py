@@ -19,8 +19,8 @@ nodes. In tests that must share cores, let ranks that wait give up their core
 1).
 
 How it is detected: from the cores that the kernel let each rank use, and from
-the time that ranks were ready to run and had no core (run-queue wait of
-Linux).
+the time that ranks waited for a core: they were ready to run and had none, as
+Linux counts it.
 
 Shown if: this waiting takes 5 % of the time of the node's ranks, and costs as
 much of the run time. If it was not sampled, one rank too many is enough.
