@@ -375,16 +375,18 @@ def test_a_place_is_named_by_function_file_and_line():
     known = data.CallSite(
         "MPI_Send", "/a/app", 64, "exchange", "exchange", "/src/halo.c", 42, 1, None, None, None
     )
-    assert place_text(known) == "exchange, /src/halo.c:42"
-    assert place_text(known, 40) == "exchange, halo.c:42"
+    assert place_text(known) == place_text(known, 40) == "exchange, halo.c:42"
     # AND two calls of a function without lines by where they are
     other = msgspec.structs.replace(known, file=None, line=None)
-    assert place_text(other) == "exchange, /a/app +0x40"
-    assert place_text(other, 40) == "exchange, app +0x40"
+    assert place_text(other) == place_text(other, 40) == "exchange, app +0x40"
     # AND lines and offsets are whole however little room there is
     assert place_text(known, 16) == "exchange, ha…:42"
     nameless = msgspec.structs.replace(other, function=None, module="/lib/libverylong.so.0")
     assert place_text(nameless, 12) == "libve… +0x40"
+    # AND without a limit nothing is cut, however long it is
+    long = msgspec.structs.replace(known, function="f" * 9000)
+    assert place_text(long) == "f" * 9000 + ", halo.c:42"
+    assert place_text(nameless) == "libverylong.so.0 +0x40"
 
 
 @pytest.mark.parametrize(

@@ -233,21 +233,26 @@ def without_bytes(report: ReportData) -> str:
 def place_text(site: CallSite, room: int | None = None) -> str:
     """A place in the program: `exchange, halo.c:42`, or the file and the offset where no more is known.
 
+    Directories, template arguments and parameters are left out.
+
     Args:
         site: Calls from there.
-        room: Characters that there are for it. Directories, template arguments and parameters are left out, and what is
-            still too long is cut, but for lines and offsets, which tell two places apart.
+        room: Characters that there are for it. What is longer is cut, but for lines and offsets, which tell two places
+            apart. `None`: nothing is cut.
     """
     if site.file is None:
         path, number = site.module or "code of no file", f" +{site.offset:#x}"
     else:
         path, number = site.file, "" if site.line is None else f":{site.line}"
+    file, function = Path(path).name, None
+    if site.function is not None or site.file is not None:
+        function = short_function(site.function or "?")
     if room is None:
-        return f"{site.function or '?'}, {path}{number}" if site.function or site.file else path + number
-    file, room = Path(path).name, room - len(number)
-    if site.function is None and site.file is None:
+        return ", ".join([*([] if function is None else [function]), file]) + number
+    room -= len(number)
+    if function is None:
         return _ended(file, room) + number
-    function, room = short_function(site.function or "?"), room - len(", ")
+    room -= len(", ")
     file = _ended(file, max(room - len(function), room // 3))
     # The end tells two functions of a class apart.
     return f"{_ended(function[::-1], room - len(file))[::-1]}, {file}{number}"

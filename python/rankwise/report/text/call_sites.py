@@ -38,7 +38,7 @@ def view(report: ReportData) -> list[RenderableType]:
         for site in sites
     ]
     wide = room(_HEADINGS, rows, COLUMNS)
-    whole = [place_text(site, COLUMNS**2) for site in sites]
+    whole = [place_text(site) for site in sites]
     if max(map(cell_len, whole)) <= wide:
         placed = [(*row, place) for row, place in zip(rows, whole, strict=True)]
         parts: list[RenderableType] = [table((*_HEADINGS, "place"), placed, left=(0, 5))]
