@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from rankwise.compare.comparison import Comparison, Difference
 from rankwise.compare.scaling import Scaling
-from rankwise.findings.evidence import LEAST_SHARE
+from rankwise.findings.finding import LEAST_SHARE
 from rankwise.quantities import bytes_text, count_text, counted, seconds_text
 
 _LEAST_CHANGE = 0.02

@@ -17,8 +17,7 @@ from rankwise.errors import RankwiseError
 from rankwise.findings.cores import CoreTaken, cores_taken, receiving_pus
 from rankwise.findings.data import Efficiency
 from rankwise.findings.efficiency import Computation, Replayed, computation, of_recording, replayed
-from rankwise.findings.finding import LEAST_S as LEAST_S
-from rankwise.findings.finding import LEAST_SHARE as LEAST_SHARE
+from rankwise.findings.finding import LEAST_S, LEAST_SHARE
 from rankwise.findings.late import LatePair, in_turns, late_pairs
 from rankwise.findings.on_machine import OnMachine
 from rankwise.findings.spread import Spread, best_spread
@@ -31,7 +30,6 @@ from rankwise.recording.traces.operations import ALONE_IN_FILES, SPINNING_GAP_S
 
 if TYPE_CHECKING:
     from rankwise.recording.traces.waits import Timeline
-
 
 _LONGEST_NAP_S = 0.01
 _FAULTS_PER_S = 10

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from rankwise.findings.evidence import LEAST_S, LEAST_SHARE, Evidence
-from rankwise.findings.finding import Finding
+from rankwise.findings.evidence import Evidence
+from rankwise.findings.finding import LEAST_S, LEAST_SHARE, Finding
 from rankwise.quantities import counted
 from rankwise.recording.completeness import ranks_text
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from rankwise.errors import RankwiseError
 from rankwise.findings.algorithm_settings import Forced, asking, choices, forced
 from rankwise.findings.collective_times import Alike, alike
-from rankwise.findings.evidence import LEAST_S, LEAST_SHARE, Evidence
-from rankwise.findings.finding import Finding
+from rankwise.findings.evidence import Evidence
+from rankwise.findings.finding import LEAST_S, LEAST_SHARE, Finding
 from rankwise.launchers.bound import with_settings
 from rankwise.quantities import bytes_text, count_text, counted, seconds_text
 from rankwise.recording.raw import CALL_CLASSES, CALL_COLLECTIVES, CALL_NAMES

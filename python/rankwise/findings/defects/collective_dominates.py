@@ -11,8 +11,8 @@ import numpy.typing as npt
 from rankwise.errors import RankwiseError
 from rankwise.findings.collective_times import inside_s
 from rankwise.findings.defects import collective_algorithm
-from rankwise.findings.evidence import LEAST_S, Evidence
-from rankwise.findings.finding import Finding
+from rankwise.findings.evidence import Evidence
+from rankwise.findings.finding import LEAST_S, Finding
 from rankwise.quantities import bytes_text, count_text, seconds_text
 from rankwise.recording.raw import CALL_CLASSES, CALL_NAMES
 from rankwise.recording.traces.waits import Timeline

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from rankwise.findings.evidence import LEAST_S, LEAST_SHARE, Evidence
-from rankwise.findings.finding import Finding
+from rankwise.findings.evidence import Evidence
+from rankwise.findings.finding import LEAST_S, LEAST_SHARE, Finding
 from rankwise.quantities import seconds_text
 from rankwise.recording.completeness import ranks_text
 

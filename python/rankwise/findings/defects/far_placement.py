@@ -8,8 +8,8 @@ import shlex
 import numpy as np
 import polars as pl
 
-from rankwise.findings.evidence import LEAST_S, LEAST_SHARE, Evidence
-from rankwise.findings.finding import Finding
+from rankwise.findings.evidence import Evidence
+from rankwise.findings.finding import LEAST_S, LEAST_SHARE, Finding
 from rankwise.findings.order import in_order
 from rankwise.quantities import bytes_text, seconds_text
 from rankwise.replay.prediction import Prediction

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from rankwise.findings.evidence import LEAST_S, LEAST_SHARE, Evidence
-from rankwise.findings.finding import Finding
+from rankwise.findings.evidence import Evidence
+from rankwise.findings.finding import LEAST_S, LEAST_SHARE, Finding
 from rankwise.machine.machine import INTERFACE_KINDS, Machine
 from rankwise.machine.placement import Placement
 from rankwise.placement.simple import allocate_unlike

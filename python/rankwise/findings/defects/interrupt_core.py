@@ -7,8 +7,8 @@ import numpy as np
 
 from rankwise.errors import RankwiseError
 from rankwise.findings.cores import CoreTaken
-from rankwise.findings.evidence import LEAST_S, LEAST_SHARE, Evidence
-from rankwise.findings.finding import Finding
+from rankwise.findings.evidence import Evidence
+from rankwise.findings.finding import LEAST_S, LEAST_SHARE, Finding
 from rankwise.quantities import seconds_text
 
 NAME = "interrupt-core"

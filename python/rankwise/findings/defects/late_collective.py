@@ -6,8 +6,8 @@ from __future__ import annotations
 import numpy as np
 
 from rankwise.errors import RankwiseError
-from rankwise.findings.evidence import LEAST_S, LEAST_SHARE, Evidence
-from rankwise.findings.finding import Finding
+from rankwise.findings.evidence import Evidence
+from rankwise.findings.finding import LEAST_S, LEAST_SHARE, Finding
 from rankwise.findings.steps import Steps, groups_of, steps_of
 from rankwise.quantities import counted, seconds_text
 from rankwise.recording.completeness import ranks_text

@@ -8,8 +8,8 @@ from dataclasses import replace
 import numpy as np
 
 from rankwise.errors import RankwiseError
-from rankwise.findings.evidence import LEAST_S, LEAST_SHARE, Evidence, Times
-from rankwise.findings.finding import Finding
+from rankwise.findings.evidence import Evidence, Times
+from rankwise.findings.finding import LEAST_S, LEAST_SHARE, Finding
 from rankwise.quantities import seconds_text
 from rankwise.recording.completeness import ranks_text
 

@@ -8,8 +8,8 @@ import shlex
 import numpy as np
 
 from rankwise.errors import RankwiseError
-from rankwise.findings.evidence import LEAST_S, LEAST_SHARE, Evidence
-from rankwise.findings.finding import Finding
+from rankwise.findings.evidence import Evidence
+from rankwise.findings.finding import LEAST_S, LEAST_SHARE, Finding
 from rankwise.findings.order import Crossing, crossings, in_order
 from rankwise.launchers.bound import alone
 from rankwise.launchers.bound import in_order as in_order_of_launcher

@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import polars as pl
 
-from rankwise.findings.evidence import LEAST_S, LEAST_SHARE, Evidence
-from rankwise.findings.finding import Finding
+from rankwise.findings.evidence import Evidence
+from rankwise.findings.finding import LEAST_S, LEAST_SHARE, Finding
 from rankwise.quantities import bytes_text, seconds_text
 from rankwise.recording.raw import CALL_NAMES
 

@@ -6,8 +6,8 @@ from __future__ import annotations
 import numpy as np
 
 from rankwise.findings.bundles import SMALL_BYTES, bundles_of
-from rankwise.findings.evidence import LEAST_S, LEAST_SHARE, Evidence
-from rankwise.findings.finding import Finding
+from rankwise.findings.evidence import Evidence
+from rankwise.findings.finding import LEAST_S, LEAST_SHARE, Finding
 from rankwise.quantities import bytes_text, count_text, counted, seconds_text
 from rankwise.recording.raw import CALL_NAMES
 

@@ -6,8 +6,8 @@ from __future__ import annotations
 import numpy as np
 
 from rankwise.findings.defects import interrupt_core
-from rankwise.findings.evidence import LEAST_SHARE, Evidence
-from rankwise.findings.finding import Finding
+from rankwise.findings.evidence import Evidence
+from rankwise.findings.finding import LEAST_SHARE, Finding
 from rankwise.quantities import seconds_text
 from rankwise.recording.completeness import ranks_text
 

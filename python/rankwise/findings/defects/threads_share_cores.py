@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from rankwise.errors import RankwiseError
 from rankwise.findings.defects import bound_otherwise
-from rankwise.findings.evidence import LEAST_S, LEAST_SHARE, Evidence
-from rankwise.findings.finding import Finding
+from rankwise.findings.evidence import Evidence
+from rankwise.findings.finding import LEAST_S, LEAST_SHARE, Finding
 from rankwise.quantities import counted
 from rankwise.recording.completeness import ranks_text
 

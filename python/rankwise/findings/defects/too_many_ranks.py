@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-from rankwise.findings.evidence import LEAST_S, LEAST_SHARE, Evidence
-from rankwise.findings.finding import Finding
+from rankwise.findings.evidence import Evidence
+from rankwise.findings.finding import LEAST_S, LEAST_SHARE, Finding
 from rankwise.quantities import counted, seconds_text
 from rankwise.recording.completeness import ranks_text
 
