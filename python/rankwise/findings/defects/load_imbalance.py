@@ -139,7 +139,7 @@ def _found(evidence: Evidence, least: np.ndarray, most: np.ndarray, waited_s: np
         f"{ranks_text(ranks)} for {seconds_text(float(times.mpi_s[heavy].mean()))}",
     ]
     if at := evidence.waits_at(np.flatnonzero(~heavy).tolist()):
-        lines.append(f"most of that of the others is in {at}, where the work before it is uneven")
+        lines.append(f"most of that of the others is in {at}: look at the work before that call")
     early_s = times.elapsed_s - float(times.time_s[~heavy].mean())
     if early_s >= max(LEAST_S, LEAST_SHARE * times.elapsed_s):
         lines.append(f"the others call MPI_Finalize {seconds_text(early_s)} earlier, and wait there")
