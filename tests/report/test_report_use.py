@@ -258,6 +258,51 @@ def test_who_waited_longest_for_a_core_is_named_and_comes_first(made):
     assert rows[:3] == [(' class="meant"', "499"), ("", "5"), ("", "7")]
 
 
+@pytest.mark.parametrize("count", [17, 400, 500])
+def test_ranks_that_a_finding_names_are_in_each_view_and_first(made, count):
+    # GIVEN a rank that waited least for a core, and that a finding names
+    named = count - 2
+    waits = [0.001 if rank == named else 0.166 for rank in range(count)]
+    finding = Finding(
+        "busy-cores", f"rank {named} waited", [], [named], 1.0, "that", "this", None, "high", "that"
+    )
+    counters = [Counter("instructions", [1e9] * count, 1.0, False)]
+    report = msgspec.structs.replace(
+        made(
+            ranks=ranks_of(count, runqueue_wait_s=waits, involuntary_switches=[0] * count), counters=counters
+        ),
+        findings=[finding],
+    )
+    section = render_html(report).partition('id="use"')[2]
+    for summary in ("By rank", "Counters by rank"):
+        table = section.partition(f"<summary>{summary}</summary>")[2].partition("</table>")[0]
+        assert re.findall(r"<tr[^>]*><td>(\d+)", table)[:2] == [str(named), "0"]
+    text = render_text(report, section="use")
+    firsts = re.findall(r"^  rank .*\n  (\d+) ", text, re.MULTILINE)
+    assert len(firsts) >= 3 and set(firsts) == {str(named)}
+    assert ("the 32 ranks that findings name, then" in text) == (count > 32)
+
+
+@pytest.mark.parametrize(
+    ("longest", "wait_s", "said"),
+    [
+        (7, 0.42, "rank 7 most, 828 times, and it waited longest for a core, 420 ms"),
+        (5, 0.42, "rank 7 most, 828 times; rank 5 waited longest for a core, 420 ms"),
+        (5, 2e-6, "rank 7 most, 828 times"),
+        (7, 2e-6, "rank 7 most, 828 times"),
+    ],
+)
+def test_waiting_for_a_core_that_is_nothing_is_not_named_and_no_rank_twice(made, longest, wait_s, said):
+    ranks = ranks_of(
+        16,
+        involuntary_switches=[828 if rank == 7 else 200 for rank in range(16)],
+        runqueue_wait_s=[wait_s if rank == longest else 1e-6 for rank in range(16)],
+    )
+    report = made(ranks=ranks)
+    (often,) = [each for each in notable(recorded(report, 1.0), report.use) if "lost the core" in each]
+    assert often.endswith(said)
+
+
 @pytest.mark.parametrize(("count", "stands_out"), [(5, False), (99, False), (100, True), (5000, True)])
 def test_little_that_is_often_only_because_the_run_is_short_does_not_stand_out(made, count, stands_out):
     report = made(

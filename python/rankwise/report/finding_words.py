@@ -10,6 +10,15 @@ from rankwise.report.data import ReportData
 
 _LOW = 0.8
 
+# Where a report shows what a finding is told from.
+_SHOWN_IN = {
+    "ranks": ("load-imbalance", "straggler", "serialised", "too-many-ranks"),
+    "waiting": ("late-sender", "late-receiver", "late-collective", "rendezvous", "out-of-phase"),
+    "collectives": ("collective-dominates", "collective-algorithm"),
+    "distribution": ("small-messages", "far-placement", "order-against-hierarchy", "order-does-not-matter"),
+    "map": ("shared-core", "interrupt-core", "bound-otherwise"),
+}
+
 
 def headline(report: ReportData, finding: Finding) -> str:
     """The sentence, and what fixing it saves."""
@@ -41,6 +50,16 @@ def nothing(report: ReportData) -> str:
         f"{said}. Parallel efficiency is {found.parallel:.2f} all the same: most is lost to {lowest} "
         f"({known[lowest]:.2f})"
     )
+
+
+def shown_in(finding: Finding) -> str:
+    """The section that shows what a finding is told from."""
+    return next((place for place, names in _SHOWN_IN.items() if finding.name in names), "use")
+
+
+def named_in_use(report: ReportData) -> set[int]:
+    """Ranks that findings name which are told from what the ranks used."""
+    return {rank for finding in report.findings if shown_in(finding) == "use" for rank in finding.ranks}
 
 
 def details(finding: Finding) -> list[str]:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 
 import polars as pl
 
+from rankwise.findings.finding import LEAST_S
 from rankwise.quantities import count_text, counted, seconds_text
 from rankwise.recording import Recording
 from rankwise.recording.completeness import ranks_text
@@ -79,18 +80,22 @@ def _rates(recording: Recording, ranks: RankUse) -> list[str]:
             most = max(high, key=lambda rank: high[rank] / (time_s.get(rank) or 1.0))
             found.append(
                 f"{ranks_text(sorted(high))} {what} often: rank {most} most, {count_text(high[most])} times"
-                + (_longest_wait(ranks) if counts is ranks.involuntary_switches else "")
+                + (_longest_wait(ranks, most) if counts is ranks.involuntary_switches else "")
             )
     return found
 
 
-def _longest_wait(ranks: RankUse) -> str:
-    """Who loses its core most often need not be who waits longest for it, and that is what costs time."""
+def _longest_wait(ranks: RankUse, most: int) -> str:
+    """Who loses its core most often need not be who waits longest for it, and that is what costs time.
+
+    Empty where nobody waited for so long that it is told apart from nothing.
+    """
     waits = [wait_s or 0.0 for wait_s in ranks.runqueue_wait_s]
     longest = max(range(len(waits)), key=lambda at: waits[at])
-    if not waits[longest]:
+    if waits[longest] < LEAST_S:
         return ""
-    return f"; rank {ranks.rank[longest]} waited longest for a core, {seconds_text(waits[longest])}"
+    who = ", and it" if ranks.rank[longest] == most else f"; rank {ranks.rank[longest]}"
+    return f"{who} waited longest for a core, {seconds_text(waits[longest])}"
 
 
 def _system(ranks: RankUse) -> list[str]:

@@ -6,7 +6,7 @@ Headings are in parts, which the terminal has below each other. Cells are whole:
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from rankwise.quantities import bytes_text, count_text, counted, seconds_text
 from rankwise.report.hosts import hosts_text, short_names
@@ -97,6 +97,18 @@ def worst_ranks(use: Use, named: Collection[int] = ()) -> list[int]:
             -(ranks.involuntary_switches[at] or 0),
         ),
     )
+
+
+def named_first(use: Use, places: Iterable[int], named: Collection[int]) -> list[int]:
+    """Some places by rank, but for those that are named, which are first."""
+    ranks = use.ranks.rank
+    return sorted(places, key=lambda at: (ranks[at] not in named, ranks[at]))
+
+
+def rank_order(named: Collection[int]) -> str:
+    """Which ranks those of `worst_ranks` are, where there are more."""
+    first = "that findings name, then " if named else ""
+    return f"{first}that waited longest for a core"
 
 
 def rank_notes(use: Use) -> list[str]:

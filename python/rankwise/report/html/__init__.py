@@ -15,7 +15,6 @@ import jinja2
 import msgspec
 from markupsafe import Markup, escape
 
-from rankwise.findings.finding import Finding
 from rankwise.quantities import bytes_text, count_text, counted, seconds_text
 from rankwise.report import (
     FIRST,
@@ -47,14 +46,6 @@ from rankwise.report.predicted import words as predicted_words
 # Rows of a table; others are in the JSON.
 _MOST_ROWS = 400  # of a table: with 500 nothing else fits into 2 MB at 10 000 ranks
 
-# Where the page shows what a finding is told from.
-_SHOWN_IN = {
-    "ranks": ("load-imbalance", "straggler", "serialised", "too-many-ranks"),
-    "waiting": ("late-sender", "late-receiver", "late-collective", "rendezvous", "out-of-phase"),
-    "collectives": ("collective-dominates", "collective-algorithm"),
-    "distribution": ("small-messages", "far-placement", "order-against-hierarchy", "order-does-not-matter"),
-    "map": ("shared-core", "interrupt-core", "bound-otherwise"),
-}
 _SCRIPTS = ("page.js", "matrix.js", "map.js", "charts.js")
 
 
@@ -101,10 +92,8 @@ def _page(report: ReportData, cut: dict[str, list[str]]) -> str:
         "most_rows": _MOST_ROWS,
         "first_findings": FIRST_FINDINGS,
         "host_names": short_names(report.program.hosts),
-        "shown_in": _shown_in,
-        "named_in_use": {
-            rank for finding in report.findings if _shown_in(finding) == "use" for rank in finding.ranks
-        },
+        "shown_in": finding_words.shown_in,
+        "named_in_use": finding_words.named_in_use(report),
         "time": stack.time_bars(report),
         "time_legend": stack.time_legend(report),
         "channel_legend": distribution.legend,
@@ -222,10 +211,6 @@ def short(content: Any) -> Any:
 
 
 _ALWAYS = (*FIRST, "context")
-
-
-def _shown_in(finding: Finding) -> str:
-    return next((place for place, names in _SHOWN_IN.items() if finding.name in names), "use")
 
 
 def _in_script(content: object) -> Markup:

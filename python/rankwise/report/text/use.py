@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import TypeVar
 
 from rich.console import RenderableType
@@ -13,6 +13,7 @@ from rich.text import Text
 from rankwise.quantities import seconds_text
 from rankwise.report import use_words as words
 from rankwise.report.data import ReportData
+from rankwise.report.finding_words import named_in_use
 from rankwise.report.hosts import short_names
 from rankwise.report.text import tracks
 from rankwise.report.text.columns import columns
@@ -30,7 +31,15 @@ def view(report: ReportData) -> list[RenderableType]:
     """What stands out, all tables, of many rows the worst, and what is absent."""
     use = report.use
     stands_out = use.notable or ([words.nothing_notable(use)] if use.ranks.rank else [])
-    tables = [_ranks(use), _counters(use), _masks(use), _cores(report), _interrupts(report), _queues(report)]
+    named = named_in_use(report)
+    tables = [
+        _ranks(use, named),
+        _counters(use, named),
+        _masks(use),
+        _cores(report),
+        _interrupts(report),
+        _queues(report),
+    ]
     tables += [_interfaces(report), _tcp(report), _lines(words.memory_use(use, report.program.hosts))]
     tables += [_over_time(use), tracks.view(report)]
     parts: list[RenderableType] = [title("What the ranks used"), *_lines(stands_out)]
@@ -43,17 +52,20 @@ def view(report: ReportData) -> list[RenderableType]:
     ]
 
 
-def _ranks(use: Use) -> list[RenderableType]:
-    places, more = _worst(words.worst_ranks(use), "ranks", "that waited longest for a core")
-    rows = [(str(use.ranks.rank[at]), *map(_short, words.rank_use(use.ranks, at))) for at in sorted(places)]
+def _ranks(use: Use, named: Collection[int]) -> list[RenderableType]:
+    places, more = _worst(words.worst_ranks(use, named), "ranks", words.rank_order(named))
+    rows = [
+        (str(use.ranks.rank[at]), *map(_short, words.rank_use(use.ranks, at)))
+        for at in words.named_first(use, places, named)
+    ]
     return [*columns(("rank", *words.RANK_USE), [("", rows)]), *more, *_lines(words.rank_notes(use))]
 
 
-def _counters(use: Use) -> list[RenderableType]:
-    places, more = _worst(words.worst_ranks(use), "ranks", "that waited longest for a core")
+def _counters(use: Use, named: Collection[int]) -> list[RenderableType]:
+    places, more = _worst(words.worst_ranks(use, named), "ranks", words.rank_order(named))
     rows = [
         (str(use.ranks.rank[at]), *(words.counter_text(each, at) for each in use.counters))
-        for at in sorted(places)
+        for at in words.named_first(use, places, named)
     ]
     return (
         [*columns(("rank", *map(words.counter_heading, use.counters)), [("", rows)]), *more]
