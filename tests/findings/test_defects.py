@@ -9,7 +9,7 @@ import msgspec
 import numpy as np
 import polars as pl
 import pytest
-from raw_writer import ABORTED, FINALIZED, SCHED, TRACED, Rank, u, write_recording, z
+from raw_writer import ABORTED, FINALIZED, SCHED, TRACED, UNTIMED, Rank, u, write_recording, z
 from sampled_nodes import computing, recorded_on_nodes
 from saved_topology import save_topology
 from traces import recording_of, traced
@@ -99,6 +99,17 @@ def test_a_low_efficiency_without_a_finding_says_what_most_is_lost_to(tmp_path):
     )
     for text in (render_text(report), render_text(report, section="fix"), render_html(report)):
         assert said in " ".join(text.split())
+
+
+def test_where_calls_were_not_timed_no_cost_is_said_to_be_too_small(tmp_path):
+    # GIVEN ranks whose calls were counted, and nothing timed
+    ranks = [Rank(me, 2, flags=FINALIZED | UNTIMED) for me in range(2)]
+    report = build(recorded(tmp_path / "a.rw", ranks))
+    assert not report.findings
+    for text in (render_text(report), render_text(report, section="fix"), render_html(report)):
+        said = " ".join(text.split())
+        assert "othing to fix was found; calls were not timed, so most costs are not known" in said
+        assert "what costs less than" not in said
 
 
 def test_waiting_for_a_core_is_taken_off_computation(tmp_path):

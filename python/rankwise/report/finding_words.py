@@ -32,6 +32,8 @@ def headline(report: ReportData, finding: Finding) -> str:
 
 def nothing(report: ReportData) -> str:
     """That no finding is shown, from what cost on one is, and what the run loses most to if that is much."""
+    if report.summary.mpi_share is None:
+        return "nothing to fix was found; calls were not timed, so most costs are not known"
     limit_s = max(LEAST_S, LEAST_SHARE * report.program.elapsed_s)
     said = f"nothing to fix was found; what costs less than {seconds_text(limit_s)} is not named"
     found = report.efficiency
