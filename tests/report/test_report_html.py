@@ -18,7 +18,7 @@ from rankwise.findings.finding import Finding
 from rankwise.recording import Recording
 from rankwise.report.build import build
 from rankwise.report.data import to_dict
-from rankwise.report.html import _page, render
+from rankwise.report.html import _page, coded, drawn_from, render
 from rankwise.report.html.fitting import CUTS
 from rankwise.report.placements import Asked, asked_placements
 from rankwise.report.tuning import TunedChange
@@ -123,7 +123,8 @@ def test_the_page_carries_what_it_draws_with_four_digits(report):
 @pytest.mark.one_of(4)
 @pytest.mark.parametrize("ranks", [16, 256, 4096, 10_000])
 def test_the_page_is_small(report, ranks):
-    assert len(render(enlarged(report, ranks)).encode()) < 2_000_000
+    page = render(enlarged(report, ranks))
+    assert len(page.encode()) < 2_000_000 and "Left out, so that" not in page
 
 
 def heavy(report, ranks, placements):
@@ -149,12 +150,15 @@ def heavy(report, ranks, placements):
 def test_what_is_least_useful_is_left_out_of_a_page_that_would_be_too_large(report, ranks, placements, cut):
     # GIVEN a page of more than 2 MB
     large = heavy(report, ranks, placements)
-    assert len(_page(large, {}).encode()) > 2_000_000
+    assert len(_page(large, large, {}, coded(drawn_from(large))).encode()) > 2_000_000
     # WHEN
     page = render(large)
     # THEN it is not that large, and says what is not in it
     assert len(page.encode()) <= 2_000_000
     assert re.search(f"Left out, so that the page is not larger than 2 MB: [^.]*{cut}", page)
+    # AND bytes of placements that are not drawn are there all the same
+    table = page[page.index('id="placements"') :] if placements else ""
+    assert all(f"<td>placement {at}</td>" in table for at in range(placements))
 
 
 def test_every_way_to_leave_out_leaves_less(report):
@@ -162,10 +166,10 @@ def test_every_way_to_leave_out_leaves_less(report):
     tracks = [Track("waiting for a core", 0, f"rank {rank}", [0.5], [2], []) for rank in range(256)]
     use = msgspec.structs.replace(large.use, timeline=Timeline([0.0, 1.0], tracks))
     large = msgspec.structs.replace(large, use=use)
-    size = len(_page(large, {}).encode())
+    size = len(coded(drawn_from(large)))
     for _, _, less in CUTS:
         large = less(large)
-        assert size > (size := len(_page(large, {}).encode()))
+        assert size > (size := len(coded(drawn_from(large))))
     # AND sums are the same
     assert sum(large.pair_waits.waited_s) == pytest.approx(sum(enlarged(report, 256).pair_waits.waited_s))
 

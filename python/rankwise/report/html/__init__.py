@@ -46,6 +46,8 @@ from rankwise.report.predicted import words as predicted_words
 # Rows of a table; others are in the JSON.
 _MOST_ROWS = 400  # of a table: with 500 nothing else fits into 2 MB at 10 000 ranks
 
+_SENTENCES = 5_000  # bytes for all that say what a page leaves out
+
 _SCRIPTS = ("page.js", "matrix.js", "map.js", "charts.js")
 
 
@@ -70,21 +72,24 @@ def environment() -> jinja2.Environment:
 
 
 def render(report: ReportData) -> str:
-    """The whole page, of which so much is left out that it is not larger than 2 MB (`fitting`)."""
+    """The whole page; of what would be larger than 2 MB, without what is least useful (`fitting`)."""
     cut: dict[str, list[str]] = {}
-    page = _page(report, cut)
+    carried, kept = coded(drawn_from(report)), report
+    page = _page(report, kept, cut, carried)
+    # Of what is not drawn nothing is cut; sentences say what is left out.
+    room = fitting.MOST_BYTES - (len(page.encode()) - len(carried))
     for section, what, less in fitting.CUTS:
-        if len(page.encode()) <= fitting.MOST_BYTES:
+        if len(carried) <= room - (_SENTENCES if cut else 0):
             break
-        smaller = less(report)
-        if smaller != report:
-            report = smaller
+        smaller = less(kept)
+        if smaller != kept:
             cut.setdefault(section, []).append(what)
-            page = _page(report, cut)
-    return page
+            carried, kept = coded(drawn_from(smaller)), smaller
+    return _page(report, kept, cut, carried) if cut else page
 
 
-def _page(report: ReportData, cut: dict[str, list[str]]) -> str:
+def _page(whole: ReportData, report: ReportData, cut: dict[str, list[str]], carried: Markup) -> str:
+    """Of what is kept of a report; tables of placements have all of it."""
     made = environment()
     given: dict[str, Any] = {
         "report": report,
@@ -104,9 +109,9 @@ def _page(report: ReportData, cut: dict[str, list[str]]) -> str:
         "predicted_bars": predicted.bars(report),
         "predicted_legend": predicted.legend(report),
         "predicted_words": predicted_words,
+        "between_nodes": predicted_words.between_nodes(whole),
         "predicted_timelines": predicted.drawn(report) is not None,
         "predicted_timeline_legend": predicted.timeline_legend(),
-        "groups": report.matrix.ranks_per_group,
         "use": report.use,
         "talk": communication_words,
         "tree": call_tree.call_tree(report, _MOST_ROWS),
@@ -133,7 +138,7 @@ def _page(report: ReportData, cut: dict[str, list[str]]) -> str:
         titles=there,
         style=style("predicted.css"),
         script=script("predicted.js"),
-        coded=coded(drawn_from(report)),
+        coded=carried,
     )
 
 

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a page leaves out so that it is never larger than 2 MB: what is least useful first."""
+"""What a page of a run leaves out if it would be larger than 2 MB: what is least useful first.
+
+Columns by rank stay: they are what is left of the page of a run of many ten thousand ranks.
+"""
 
 from __future__ import annotations
 

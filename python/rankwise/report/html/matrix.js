@@ -36,6 +36,8 @@ function matrix(holder, largest, { label, view, switches = [], widest = 660 }) {
     }
     const paint = (context, width) => {
         const room = Math.floor(edge(width)), cell = room / side, ink = context.fillStyle
+        // A finger moves what is zoomed, and else the page.
+        context.canvas.style.touchAction = side < size ? "none" : ""
         const { rows, columns, values, text, name, signed, lines = [] } = shown
         const known = values.filter(each => each).map(Math.abs), [least, highest] = shown.range ?? range(known)
         // What is nearly alike looks so: where the most is less than ten times the least, colours begin at 0.
@@ -106,7 +108,6 @@ function matrix(holder, largest, { label, view, switches = [], widest = 660 }) {
     const move = to => {
         const before = `${from}`
         from = to.map(each => Math.min(Math.max(Math.round(each), 0), size - side))
-        drawn.canvas.style.touchAction = side < size ? "none" : ""
         drawn.draw()
         return `${from}` != before
     }
@@ -156,15 +157,17 @@ function matrix(holder, largest, { label, view, switches = [], widest = 660 }) {
     canvas.addEventListener("keydown", () => { moved = false }, true)
     canvas.addEventListener("pointerdown", event => {
         moved = false
-        if (event.button == 0) dragged = { x: event.clientX, y: event.clientY, from }
+        if (event.button != 0) return
+        dragged = { x: event.clientX, y: event.clientY, from }
+        canvas.setPointerCapture(event.pointerId)
     })
-    addEventListener("pointermove", event => {
+    canvas.addEventListener("pointermove", event => {
         if (!dragged || side >= size) return
         const by = [event.clientY - dragged.y, event.clientX - dragged.x], cell = edge(canvas.clientWidth) / side
         moved ||= Math.hypot(...by) > 4
         if (moved) move(dragged.from.map((each, axis) => each - by[axis] / cell))
     })
-    for (const name of ["pointerup", "pointercancel"]) addEventListener(name, () => { dragged = null })
+    canvas.addEventListener("lostpointercapture", () => { dragged = null })
     canvas.addEventListener("dblclick", event => shown.inside || zoom(0.5, [event.offsetX, event.offsetY]))
     canvas.addEventListener("keydown", event => {
         const by = { "+": 0.5, "-": 2, 0: Infinity }[event.key]

@@ -54,8 +54,8 @@ addEventListener("keydown", event => event.key == "Escape" && showTip(""))
 
 const dark = matchMedia("(prefers-color-scheme: dark)")
 const isDark = () => (document.documentElement.style.colorScheme || (dark.matches ? "dark" : "light")) == "dark"
-const pictures = []
-const redraw = () => pictures.forEach(draw => draw())
+const pictures = new Set()
+const redraw = () => pictures.forEach(({ draw }) => draw())
 const theme = document.getElementById("theme")
 const nameTheme = () => { theme.textContent = isDark() ? "Light" : "Dark" }
 theme.addEventListener("click", () => {
@@ -115,9 +115,10 @@ function asText(label, told) {
 function picture(holder, label, height, paint, at, step, told, { open, area, beyond } = {}) {
     const canvas = element("canvas", { tabindex: 0, role: "application", "aria-roledescription": "picture", "aria-label": `${label}; arrow keys say what is where` })
     holder.append(canvas, asText(label, told))
-    let cursor = null
+    let cursor = null, seen = false
     const draw = () => {
         const width = holder.clientWidth
+        seen ||= canvas.isConnected
         if (!width || !canvas.isConnected) return
         const tall = height(width), ratio = Math.min(devicePixelRatio || 1, 2)
         canvas.width = width * ratio
@@ -160,8 +161,13 @@ function picture(holder, label, height, paint, at, step, told, { open, area, bey
         const box = canvas.getBoundingClientRect()
         open(event.offsetX, event.offsetY, box.width, box.height)
     })
-    new ResizeObserver(draw).observe(holder)
-    pictures.push(draw)
+    // What was taken out of the page is drawn no more.
+    const sizes = new ResizeObserver(draw)
+    const forget = () => { if (seen && !canvas.isConnected) { sizes.disconnect(); pictures.delete(own) } }
+    const own = { draw, forget }
+    pictures.forEach(each => each.forget())
+    pictures.add(own)
+    sizes.observe(holder)
     return { canvas, draw, cursor: () => cursor }
 }
 
