@@ -10,6 +10,7 @@ from importlib.resources import files
 from xml.etree import ElementTree
 
 import matplotlib.image
+import msgspec
 import numpy as np
 import pytest
 import traces
@@ -21,6 +22,7 @@ from rankwise.cli import main
 from rankwise.recording import Recording
 from rankwise.report import figures, time_words
 from rankwise.report.build import build
+from rankwise.report.data.communication import CommMatrix
 from rankwise.report.figures import timeline
 from rankwise.report.figures.drawing import SHADES
 from rankwise.report.html import distribution
@@ -255,6 +257,15 @@ def test_bytes_of_several_magnitudes_are_on_a_logarithmic_scale(tmp_path):
     (image,) = matrix_of_ring(tmp_path, [100, 1000, 10000]).images
     least, between, most = (to_hex(image.to_rgba(size)) for size in (100, 1000, 10000))
     assert (least, between, most) == (SHADES[0], to_hex(image.cmap(0.5)), SHADES[-1])
+
+
+def test_groups_of_several_nodes_are_named_at_the_axes(tmp_path):
+    # GIVEN four ranks on four nodes, and groups of two nodes
+    ranks = [Rank(rank, 4, host=f"n{rank}") for rank in range(4)]
+    report = build(Recording.open(write_recording(tmp_path / "a.rw", ranks)))
+    matrix = CommMatrix(2, 2, [0], [1], [1], [8], [[0, 1], [2, 3]])
+    drawing = figures.draw_matrix(msgspec.structs.replace(report, matrix=matrix))
+    assert drawing.axes[0].get_xlabel() == "receiver (group of 2 nodes)"
 
 
 def test_matrices_have_the_colours_of_the_page():

@@ -492,7 +492,8 @@ def matrix_unit(report: ReportData, matrix: CommMatrix | PairWaits) -> str:
 
 def matrix_help(report: ReportData, matrix: CommMatrix | PairWaits) -> str:
     """What can be done with a drawn matrix, and what its lines are."""
-    moves = "Double click, `+` and `-` zoom; drag, or arrow keys at an edge, move."
+    clicks = "" if nodes_first(report, matrix) else "Double click, "
+    moves = f"{clicks}`+` and `-` zoom; drag, or arrow keys at an edge, move."
     if matrix.ranks_per_group > 1:
         more = "There are too many pairs of ranks for this page. "
         if isinstance(matrix, CommMatrix):

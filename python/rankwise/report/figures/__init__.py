@@ -13,7 +13,7 @@ from rankwise import whole_files
 from rankwise.errors import RankwiseError
 from rankwise.quantities import bytes_text
 from rankwise.recording import Recording
-from rankwise.report import time_words
+from rankwise.report import time_words, words
 from rankwise.report.data import ReportData
 from rankwise.report.figures import timeline
 from rankwise.report.figures.drawing import MOST_GROUPS, NOTHING, SHADES, new, rank_ticks, title
@@ -144,7 +144,7 @@ def draw_matrix(report: ReportData) -> Figure:
         for at in ends:
             axes.axhline(at, color="0.5", linewidth=0.4)
             axes.axvline(at, color="0.5", linewidth=0.4)
-    of = f"{matrix.ranks_per_group} ranks of a node each" if matrix.members else "rank"
+    of = words.matrix_unit(report, matrix) if matrix.members else "rank"
     axes.set(
         xlabel=f"receiver ({of})", ylabel=f"sender ({of})", xlim=(-0.5, ranks - 0.5), ylim=(ranks - 0.5, -0.5)
     )

@@ -123,6 +123,7 @@ function matrix(holder, largest, { label, view, switches = [], widest = 660 }) {
     const open = (x, y, width) => {
         const place = pair(x, y, width), there = place && shown.inside?.(...place)
         if (!there) return
+        opened = true
         there.turn.forEach(turn)
         side = Math.min(there.side, size)
         move(there.from)
@@ -147,7 +148,7 @@ function matrix(holder, largest, { label, view, switches = [], widest = 660 }) {
         .map(([, cell]) => shown.title(shown.name(shown.rows[cell]), shown.name(shown.columns[cell])) + shown.tip(cell))
     holder.append(panel)
     // A drag moves what is zoomed, and is no click.
-    let dragged = null, moved = false
+    let dragged = null, moved = false, opened = false
     drawn = picture(panel, label, width => edge(width) + top + bottom, paint, at, width => [edge(width) / side, edge(width) / side], told, {
         open: (...place) => moved || open(...place),
         area: width => [left, top, left + edge(width), top + edge(width)],
@@ -168,7 +169,9 @@ function matrix(holder, largest, { label, view, switches = [], widest = 660 }) {
         if (moved) move(dragged.from.map((each, axis) => each - by[axis] / cell))
     })
     canvas.addEventListener("lostpointercapture", () => { dragged = null })
-    canvas.addEventListener("dblclick", event => shown.inside || zoom(0.5, [event.offsetX, event.offsetY]))
+    // The second click of two zooms, but not into what the first one opened.
+    canvas.addEventListener("mousedown", event => { if (event.detail == 1) opened = false })
+    canvas.addEventListener("dblclick", event => opened || shown.inside || zoom(0.5, [event.offsetX, event.offsetY]))
     canvas.addEventListener("keydown", event => {
         const by = { "+": 0.5, "-": 2, 0: Infinity }[event.key]
         if (by) zoom(by)
@@ -183,15 +186,20 @@ function range(values) {
 }
 
 // Orders of rows: by number, and by node under each placement. Each has what is in a row, the row of each, where a node
-// ends, and the nodes with the rows of each, if these are next to each other. `members` are ranks of groups of one node.
+// ends, and the nodes with the rows of each, if these are next to each other. `members` are ranks of groups: a node, a part of one, or some nodes.
 function orders({ program, ranks, map }, { groups, ranks_per_group: unit, members = [] }) {
     const host = new Map(ranks.rank.map((rank, at) => [rank, ranks.host[at]]))
     const named = (first, last) => first == last ? `rank ${first}` : `ranks ${first}-${last}`
     if (members.length) {
         const of = members.map(some => host.get(some[0]))
+        // Where there are many nodes, a group is some of them.
+        const nodes = some => {
+            const more = new Set(some.map(rank => host.get(rank))).size - 1, first = program.hosts[host.get(some[0])]
+            return more && first ? `${first} and ${more} more` : first
+        }
         const who = some => some.at(-1) - some[0] == some.length - 1 ? named(some[0], some.at(-1)) : `${some.length} ranks from ${some[0]}`
         return [{
-            title: "by node", name: (at, short) => short ? `${members[at][0]}` : [program.hosts[of[at]], who(members[at])].filter(each => each).join(", "), row: at => at,
+            title: "by node", name: (at, short) => short ? `${members[at][0]}` : [nodes(members[at]), who(members[at])].filter(each => each).join(", "), row: at => at,
             lines: of.flatMap((each, at) => at && each != of[at - 1] ? [at] : []), nodes: null,
         }]
     }

@@ -39,17 +39,16 @@ def table(
     return made
 
 
-def room(headings: Sequence[str], rows: Iterable[Sequence[str]], columns: int, gap: int = _GAP) -> int:
+def room(headings: Sequence[str], rows: Iterable[Sequence[str]], columns: int) -> int:
     """How wide one more column may be.
 
     Args:
         headings: Of the columns that there are.
         rows: Their texts.
         columns: Of the terminal.
-        gap: As of `table`.
     """
     cells = [list(row) for row in rows]
-    return columns - sum(_width(heading, cells, at) + gap for at, heading in enumerate(headings))
+    return columns - sum(_width(heading, cells, at) + _GAP for at, heading in enumerate(headings))
 
 
 def _width(heading: str, cells: Sequence[Sequence[str]], at: int) -> int:

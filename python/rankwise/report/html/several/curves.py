@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rankwise.quantities import counted
 from rankwise.report import efficiency_words
@@ -13,6 +13,7 @@ from rankwise.report import efficiency_words
 WIDTH, HEIGHT = 540, 280
 _LEFT, _RIGHT, _TOP, _BOTTOM = 44, 18, 14, 40
 _APART = 34
+_HIDDEN = 3
 _MARKS = ("circle", "square", "triangle", "diamond", "cross")
 
 
@@ -41,12 +42,14 @@ class Curve:
         mark: Shape of its points, which no other curve of the chart has: one of `circle`, `square`, `triangle`,
             `diamond`, `cross`.
         points: Those that are known.
+        above: How many curves that are drawn later hide it: two points or more are at the same places.
     """
 
     name: str
     colour: str
     mark: str
     points: list[Point]
+    above: int = 0
 
 
 @dataclass(frozen=True)
@@ -113,6 +116,10 @@ def efficiencies(ranks: Sequence[int], columns: Sequence[tuple[str, str, Sequenc
             if value is not None
         ]
         curves.append(Curve(name, colour, mark, points))
+    curves = [
+        replace(each, above=sum(_hides(later, each) for later in curves[at + 1 :]))
+        for at, each in enumerate(curves)
+    ]
     ticks = [fifth / 5 for fifth in range(6)]
     return Chart(
         "efficiency",
@@ -121,6 +128,15 @@ def efficiencies(ranks: Sequence[int], columns: Sequence[tuple[str, str, Sequenc
         curves,
         (_x(ranks, ranks[0]), _y(1 / most), _x(ranks, ranks[-1]), _y(1 / most)),
     )
+
+
+def _hides(later: Curve, first: Curve) -> bool:
+    same = [
+        point
+        for point in first.points
+        if any(point.x == other.x and abs(point.y - other.y) < _HIDDEN for other in later.points)
+    ]
+    return len(same) > 1
 
 
 def _x(ranks: Sequence[int], value: int) -> float:
