@@ -124,7 +124,7 @@ def test_the_page_carries_what_it_draws_with_four_digits(report):
 @pytest.mark.parametrize("ranks", [16, 256, 4096, 10_000])
 def test_the_page_is_small(report, ranks):
     page = render(enlarged(report, ranks))
-    assert len(page.encode()) < 2_000_000 and "Left out, so that" not in page
+    assert len(page.encode()) < 2_000_000 and "Left out, because" not in page
 
 
 def heavy(report, ranks, placements):
@@ -155,7 +155,7 @@ def test_what_is_least_useful_is_left_out_of_a_page_that_would_be_too_large(repo
     page = render(large)
     # THEN it is not that large, and says what is not in it
     assert len(page.encode()) <= 2_000_000
-    assert re.search(f"Left out, so that the page is not larger than 2 MB: [^.]*{cut}", page)
+    assert re.search(f"Left out, because the page would be larger than 2 MB: [^.]*{cut}", page)
     # AND bytes of placements that are not drawn are there all the same
     table = page[page.index('id="placements"') :] if placements else ""
     assert all(f"<td>placement {at}</td>" in table for at in range(placements))
