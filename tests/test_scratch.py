@@ -6,11 +6,12 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 import pytest
 
-from rankwise.scratch import scratch
+from rankwise.scratch import remove_abandoned, scratch
 
 MAKE = """
 import sys
@@ -54,3 +55,29 @@ def test_an_error_leaves_none(temporary):
     with pytest.raises(ValueError), scratch("test"):
         raise ValueError
     assert os.listdir(temporary) == []
+
+
+@pytest.mark.parametrize(
+    ("limit_s", "left"), [(None, ["rankwise-test-new", "rankwise-test-old"]), (60, ["rankwise-test-new"])]
+)
+def test_one_that_nobody_owns_goes_when_it_is_old_where_that_is_asked_for(temporary, limit_s, left):
+    # GIVEN directories whose makers were killed, or are about to say who they are
+    for name, age_s in (("new", 0), ("old", 3600)):
+        directory = temporary / f"rankwise-test-{name}"
+        directory.mkdir()
+        os.utime(directory, (time.time() - age_s,) * 2)
+    remove_abandoned(temporary, "rankwise-test-", limit_s)
+    assert sorted(os.listdir(temporary)) == left
+
+
+def test_an_old_one_stays_while_a_process_names_it(temporary):
+    directory = temporary / "rankwise-test-old"
+    directory.mkdir()
+    os.utime(directory, (0, 0))
+    process = subprocess.Popen(["sleep", "60"], env={"WHERE": str(directory)})
+    remove_abandoned(temporary, "rankwise-test-", 60)
+    assert directory.exists()
+    process.kill()
+    process.wait()
+    remove_abandoned(temporary, "rankwise-test-", 60)
+    assert not directory.exists()

@@ -11,6 +11,7 @@ import contextlib
 import os
 import shutil
 import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -46,11 +47,17 @@ def make_scratch(parent: str | os.PathLike[str], prefix: str) -> Path:
     return directory
 
 
-def remove_abandoned(parent: str | os.PathLike[str], prefix: str) -> None:
-    """Remove directories of this prefix whose makers are gone."""
+def remove_abandoned(parent: str | os.PathLike[str], prefix: str, unowned_s: float | None = None) -> None:
+    """Remove directories of this prefix whose makers are gone.
+
+    Args:
+        parent: Where they are.
+        prefix: Of their names.
+        unowned_s: After so long without `owner` the maker of one is gone, too; only where no other machine makes them.
+    """
     with contextlib.suppress(OSError):
         for left in Path(parent).glob(f"{prefix}*"):
-            if _is_abandoned(left):
+            if _is_abandoned(left, unowned_s):
                 remove_scratch(left)
 
 
@@ -59,14 +66,19 @@ def remove_scratch(directory: Path) -> None:
     shutil.rmtree(directory, ignore_errors=True)
 
 
-def _is_abandoned(directory: Path) -> bool:
+def _is_abandoned(directory: Path, unowned_s: float | None) -> bool:
     """Whether a process of this user on this machine made it and is gone; in doubt it is not."""
+    owner = directory / OWNER
     try:
-        if directory.is_symlink() or directory.stat().st_uid != os.geteuid():
+        if directory.is_symlink() or (found := directory.stat()).st_uid != os.geteuid():
             return False
+        if unowned_s is not None and not owner.exists():
+            gone = time.time() - found.st_mtime > unowned_s
+        else:
+            gone = owner_is_gone(owner)
     except OSError:
         return False
-    return owner_is_gone(directory / OWNER) and not _is_named(directory.name.encode())
+    return gone and not _is_named(directory.name.encode())
 
 
 def _is_named(name: bytes) -> bool:

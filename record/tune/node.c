@@ -56,13 +56,9 @@ static void start(struct command *command) {
         mmap(NULL, STACK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
     if (stack == MAP_FAILED)
         return;
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_BLOCK, &all, &before);
     const pid_t between = clone(spawn, (char *)stack + STACK_BYTES, CLONE_VM | CLONE_VFORK, command);
     if (between > 0)
         waitpid(between, NULL, __WCLONE);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
     munmap(stack, STACK_BYTES);
 }
 
@@ -111,7 +107,13 @@ int rw_node_join(const char *directory) {
     snprintf(parent, sizeof parent, "%.*s", (int)(slash - directory), directory);
     if ((mkdir(parent, 0700) != 0 && errno != EEXIST) || !is_ours_alone(parent))
         return -1;
+    /* A job that is aborted just now has its tuner, too, which removes the directory; and `spawn` must not
+     * run handlers of the program. */
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, &before);
     if (mkdir(directory, 0700) == 0)
         start_tuner(python, asked);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
     return 0;
 }

@@ -26,6 +26,8 @@ from rankwise.tune.session import Asked, Session
 # After its ranks a tuner looks once more before it ends, a second later at most.
 _END_S = 3.0
 _LOOK_S = 0.02
+# A rank makes the directory, and its tuner, which it then starts, says whose it is, unless the rank was killed by then.
+_UNOWNED_S = 60.0
 # As many as Linux can have (tune/pu_set.hpp); those that are not there count for nothing.
 _PUS = range(1 << 13)
 
@@ -75,7 +77,7 @@ def tune_node(text: str) -> None:
     events = Path(asked.events) / socket.gethostname() if asked.events is not None else None
     try:
         write_owner(scratch / OWNER)
-        remove_abandoned(scratch.parent, f"rankwise-tune-{os.geteuid()}-")
+        remove_abandoned(scratch.parent, f"rankwise-tune-{os.geteuid()}-", _UNOWNED_S)
         _tune(asked, Path(f"{events}.jsonl") if events and os.access(events.parent, os.W_OK) else None)
     except (RankwiseError, OSError) as error:
         if events is not None:
