@@ -14,6 +14,7 @@ import numpy.typing as npt
 import polars as pl
 
 from rankwise.errors import RankwiseError
+from rankwise.findings import places
 from rankwise.findings.cores import CoreTaken, cores_taken, receiving_pus
 from rankwise.findings.data import Efficiency
 from rankwise.findings.efficiency import Computation, Replayed, computation, of_recording, replayed
@@ -583,34 +584,8 @@ class Evidence:
 
     def place_of(self, rank: int, call: str) -> str | None:
         """Where in the program most of a rank's time in a call was spent; `None` where that is not known."""
-        sites = self.recording.call_sites.filter(rank=rank, call=call).drop_nulls("time_s")
-        total_s = sites["time_s"].sum()
-        if not len(sites) or not total_s > 0:
-            return None
-        top = sites.sort("time_s", descending=True).row(0, named=True)
-        return None if top["time_s"] < total_s / 2 else _where(top)
+        return places.place_of(self.recording.call_sites, rank, call)
 
     def waits_at(self, ranks: Collection[int]) -> str | None:
-        """Where some ranks together spent most of their time in MPI, `MPI_Recv at PLACE`; `None`: not known.
-
-        Args:
-            ranks: World ranks, of which the calls of MPI_Init and MPI_Finalize do not count.
-        """
-        sites = self.recording.call_sites.drop_nulls("time_s").filter(
-            pl.col("rank").is_in(list(ranks)) & ~pl.col("call").str.contains("^MPI_(Init|Finalize)")
-        )
-        places = ("call", "module", "offset")
-        summed = sites.group_by(places).agg(
-            pl.col("time_s").sum(), pl.col("file", "line", "function").first()
-        )
-        total_s = summed["time_s"].sum()
-        if not len(summed) or not total_s > 0:
-            return None
-        top = summed.sort("time_s", *places, descending=[True, False, False, False]).row(0, named=True)
-        return None if top["time_s"] < total_s / 2 else f"{top['call']} at {_where(top)}"
-
-
-def _where(site: dict[str, Any]) -> str:
-    """File and line, or the offset in the module, and the function."""
-    where = f"{site['file']}:{site['line']}" if site["file"] else f"{site['module']}+{site['offset']:#x}"
-    return f"{where} ({site['function']})" if site["function"] else where
+        """Where some ranks together spent most of their time in MPI, `MPI_Recv at PLACE`; `None`: not known."""
+        return places.waits_at(self.recording.call_sites, ranks)
