@@ -566,37 +566,6 @@ def test_mpi_time_of_a_rank_without_a_page_is_sampled(start, driving, tmp_path):
         process.wait()
 
 
-def test_own_pages_are_counted_by_node_in_pages_of_4_kib(driver_program, tmp_path):
-    maps = tmp_path / "numa_maps"
-    maps.write_text(
-        "5500 default file=/bin/a mapped=3 N0=1 N1=2 kernelpagesize_kB=4\n"
-        "7f00 default anon=5 dirty=5 N1=5 kernelpagesize_kB=2048\n"
-        # Spread on purpose: its home is nowhere.
-        "7f80 interleave:0-1 anon=90 N0=50 N1=40 kernelpagesize_kB=4\n"
-        "7fa0 weighted interleave:0-1 anon=90 N0=50 N1=40 kernelpagesize_kB=4\n"
-    )
-    done = subprocess.run(
-        [driver_program, "--read", "numa_maps", maps], capture_output=True, text=True, check=True
-    )
-    # THEN those of files, which other processes may have as well, are left out
-    assert json.loads(done.stdout) == [[0, 5 * 512], 0, []]
-
-
-def test_pages_that_a_memory_policy_binds_are_told_from_those_that_may_be_anywhere(driver_program, tmp_path):
-    maps = tmp_path / "numa_maps"
-    maps.write_text(
-        "5500 default anon=7 N1=7 kernelpagesize_kB=4\n"
-        "7f00 bind:1-2 anon=5 N1=5 kernelpagesize_kB=2048\n"
-        "7f80 prefer (many):0 anon=3 N0=1 N1=2 kernelpagesize_kB=4\n"
-        "7fa0 local anon=2 N0=2 kernelpagesize_kB=4\n"
-    )
-    done = subprocess.run(
-        [driver_program, "--read", "numa_maps", maps], capture_output=True, text=True, check=True
-    )
-    # THEN it is counted by NUMA node which of them may be there
-    assert json.loads(done.stdout) == [[3, 9 + 5 * 512], 5 * 512 + 3, [3, 5 * 512, 5 * 512]]
-
-
 @pytest.mark.parametrize("kind", ["page", "proc"])
 def test_no_bytes_make_a_reader_touch_what_is_not_its_own(kind, driver_program, tmp_path):
     # GIVEN damaged files of what the tuner reads, and readers built with sanitizers
