@@ -22,7 +22,7 @@ from rankwise.tune.daemon import REFUSED_STATUS, Config, loads, read
 from rankwise.tune.policy import Policy
 
 RANKWISE = Path(sys.executable).parent / "rankwise"
-TOP = Path(__file__).resolve().parents[2]
+TOP = Path(__file__).resolve().parents[3]
 
 
 def test_the_example_has_every_key_and_says_the_defaults():

@@ -22,7 +22,7 @@ from rankwise.tune import control
 from rankwise.tune.document import tuner_of
 from rankwise.tune.events import Log
 
-TOP = Path(__file__).resolve().parents[2]
+TOP = Path(__file__).resolve().parents[3]
 
 
 @pytest.fixture(scope="session")

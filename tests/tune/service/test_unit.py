@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import tune_driver
 
-TOP = Path(__file__).resolve().parents[2]
+TOP = Path(__file__).resolve().parents[3]
 UNIT = TOP / "packaging/systemd/rankwise-tune.service"
 RANKWISE = Path(sys.executable).parent / "rankwise"
 # systemd.exec(5): what the tuner would not see of the node.
