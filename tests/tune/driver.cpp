@@ -299,8 +299,13 @@ void read_file(const std::string &kind, const std::string &path) {
                                   << ']';
                           })
                   << std::endl;
-    } else if (kind == "numa_maps") {
-        const auto pages = parse_numa_maps(text);
+    } else if (kind == "numa_maps") { // behind a status and a line `--`, where there is one
+        const auto middle = text.find("--\n");
+        const std::string_view whole(text);
+        const auto pages = middle == std::string::npos
+                               ? parse_numa_maps(whole)
+                               : parse_numa_maps(whole.substr(middle + 3),
+                                                 memories_in_status(whole.substr(0, middle)).value());
         const auto show = [](auto &out, auto value) { show_number(out, value); };
         std::cout << '[' << list(pages.on, show) << ", " << pages.bound << ", " << list(pages.bound_to, show)
                   << ']' << std::endl;

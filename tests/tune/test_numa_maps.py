@@ -21,10 +21,18 @@ BOUND = (
 )
 
 
+# The cpuset leaves node 1 only, whatever a policy says.
+CPUSET = "Name:\trank\nMems_allowed:\t00000000,00000002\nMems_allowed_list:\t1\n--\n"
+
+
 @pytest.mark.parametrize(
     ("text", "pages"),
-    [(BY_NODE, [[0, 5 * 512], 0, []]), (BOUND, [[3, 9 + 5 * 512], 5 * 512 + 3, [3, 5 * 512, 5 * 512]])],
-    ids=["by node", "bound"],
+    [
+        (BY_NODE, [[0, 5 * 512], 0, []]),
+        (BOUND, [[3, 9 + 5 * 512], 5 * 512 + 3, [3, 5 * 512, 5 * 512]]),
+        (CPUSET + BOUND, [[3, 9 + 5 * 512], 12 + 5 * 512, [0, 9 + 5 * 512]]),
+    ],
+    ids=["by node", "bound", "cpuset"],
 )
 def test_own_pages_are_counted_in_pages_of_4_kib(driver_program, tmp_path, text, pages):
     maps = tmp_path / "numa_maps"

@@ -12,7 +12,7 @@ constexpr std::uint64_t most_nodes = 1024; // MAX_NUMNODES
 
 } // namespace
 
-NumaPages parse_numa_maps(std::string_view maps) {
+NumaPages parse_numa_maps(std::string_view maps, const PuSet &allowed) {
     NumaPages pages;
     std::vector<std::uint64_t> here;
     while (!maps.empty()) {
@@ -25,7 +25,7 @@ NumaPages parse_numa_maps(std::string_view maps) {
         if (policy.starts_with("interleave") || policy.starts_with("weighted")) {
             continue;
         }
-        const auto may_be_on = nodes_of_policy(policy, line);
+        const auto may_be_on = nodes_of_policy(policy, line) & allowed;
         for (auto word = next_word(line); !word.empty(); word = next_word(line)) {
             const auto equals = word.find('=');
             if (equals == std::string_view::npos) {

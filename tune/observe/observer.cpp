@@ -165,10 +165,13 @@ bool Observer::read_threads(Rank &rank, RankSample &sample) {
 
 void Observer::read_pages_by_numa(Rank &rank, bool is_due) {
     const auto began = tick_moment().at;
-    if (numa_nodes_ > 1 && is_due &&
-        text_.read(places_.proc + "/" + std::to_string(rank.process.number) + "/numa_maps",
-                   Text::most_of_users)) {
-        rank.pages = parse_numa_maps(text_.view());
+    if (numa_nodes_ <= 1 || !is_due) {
+        return;
+    }
+    const auto directory = places_.proc + "/" + std::to_string(rank.process.number);
+    const auto allowed = text_.read(directory + "/status") ? memories_in_status(text_.view()) : std::nullopt;
+    if (text_.read(directory + "/numa_maps", Text::most_of_users)) {
+        rank.pages = parse_numa_maps(text_.view(), allowed.value_or(PuSet{}.set()));
         // Of each rank, so that all together keep below the share that one may take.
         rank.pages_due = Seldom(between_numa_maps, 2e-4 / static_cast<double>(ranks_.size()));
         rank.pages_due.done(began, tick_moment().at);

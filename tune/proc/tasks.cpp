@@ -145,6 +145,11 @@ std::optional<PuSet> mask_in_status(std::string_view status) {
     return list.empty() ? std::nullopt : parse_pu_list(list);
 }
 
+std::optional<PuSet> memories_in_status(std::string_view status) {
+    const auto list = word_in_status(status, "\nMems_allowed_list:");
+    return list.empty() ? std::nullopt : parse_pu_list(list);
+}
+
 int set_affinity(const std::string &proc, int task, std::int32_t thread, const PuSet &mask) {
     if (const int problem = set_mask(thread, mask); problem != 0) {
         return problem;

@@ -49,6 +49,9 @@ std::optional<PuSet> affinity_of(std::int32_t thread);
 /// @return the mask that a task/TID/status says, units that are offline with it
 std::optional<PuSet> mask_in_status(std::string_view status);
 
+/// @return the NUMA nodes that a cpuset lets a process have memory on (`cpuset.mems`), as its status says
+std::optional<PuSet> memories_in_status(std::string_view status);
+
 /// @brief Give a thread of a process a mask. Where it ends before that, and a stranger gets its number, the
 /// stranger is given what it was born with: the mask of whoever made it.
 /// @param[in] task open directory /proc/N/task
