@@ -9,7 +9,7 @@ import time
 
 import pytest
 import simulated_nodes
-from test_observe import page
+from test_observe import page, stat_line
 
 LOOKS_S = 10  # how often samples look for other movers (tune/observe/observer.hpp)
 HAS_DLB = (
@@ -53,6 +53,11 @@ def test_a_mover_that_has_just_come_is_seen_before_a_change(processes, looking):
     numad = processes(700, "numad")
     (shell / "comm").write_text("irqbalance\n")
     # THEN both are seen
+    assert movers_now(driver) == ["irqbalance", "numad"]
+    # AND one that has ended is not, though nobody has waited for it yet
+    (numad / "stat").write_text(stat_line(700, name="numad", state="Z"))
+    assert movers_now(driver) == ["irqbalance"]
+    (numad / "stat").write_text(stat_line(700, name="numad"))
     assert movers_now(driver) == ["irqbalance", "numad"]
     # AND one that has gone is not, nor who has its number now
     shutil.rmtree(numad)

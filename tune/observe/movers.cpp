@@ -8,6 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "proc/tasks.hpp"
+
 namespace rankwise::tune {
 namespace {
 
@@ -48,6 +50,11 @@ int MoverReader::mover_of(Text &text, std::int32_t number) const {
                : -1;
 }
 
+bool MoverReader::has_ended(std::int32_t number) const {
+    const auto stat = read_task_stat(proc_, number);
+    return stat && (stat->state == 'Z' || stat->state == 'X');
+}
+
 /// What was known of those that are there still is kept.
 void MoverReader::list() {
     std::swap(processes_, before_);
@@ -78,7 +85,8 @@ std::vector<std::string> MoverReader::read(Text &text, bool all) {
         }
         const auto name =
             process.mover < 0 ? std::string_view() : movers_by_name[static_cast<std::size_t>(process.mover)];
-        if (!name.empty() && std::ranges::find(movers, name) == movers.end()) {
+        // Nobody may have waited for it yet.
+        if (!name.empty() && std::ranges::find(movers, name) == movers.end() && !has_ended(process.number)) {
             movers.emplace_back(name);
         }
     }

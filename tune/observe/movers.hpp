@@ -33,6 +33,7 @@ class MoverReader {
     };
     void list();
     int mover_of(Text &text, std::int32_t number) const;
+    bool has_ended(std::int32_t number) const;
 
     std::string proc_, sys_;
     std::vector<Process> processes_, before_; ///< by number
