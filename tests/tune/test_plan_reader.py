@@ -46,6 +46,7 @@ def test_a_plan_is_read(driver_program, tmp_path):
         ("pid 1 2", "`pid` has `2` too many"),
         ("act 2", "`act` has `2`, which is no number between 0 and 1"),
         ("pu 8192 0 0 0 0 0", "`pu` has `8192`, which is no number between 0 and 8191"),
+        ("pu 2 0 0 0 8192 0", "`pu` has `8192`, which is no number between -1 and 8191"),
         ("pu 0 0 0 0 0 0", "`pu` has `0` for the second time"),
         ("memory nan 1", "`memory` has `nan`, which is no number between 0 and 1e+18"),
         ("memory 1e10 5e9 1 0.5", "`memory` has `0.5`, which is no number between 1 and 1e+06"),

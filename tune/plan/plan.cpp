@@ -103,7 +103,7 @@ void read_pu(Line &line, Plan &plan) {
     constexpr auto most = static_cast<std::int32_t>(most_pus) - 1;
     Pu pu{.os = line.number(0, most)};
     for (auto *const part : {&pu.core, &pu.l2, &pu.l3, &pu.numa, &pu.package}) {
-        *part = line.number(-1, INT32_MAX);
+        *part = line.number(-1, part == &pu.numa ? most : INT32_MAX);
     }
     if (std::ranges::any_of(plan.node.pus, [&](const Pu &other) { return other.os == pu.os; })) {
         line.fail("has `" + std::to_string(pu.os) + "` for the second time");
