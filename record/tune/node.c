@@ -49,24 +49,26 @@ static int spawn(void *given) {
 /*
  * The process between is there so that the tuner is no child of the rank. It ends without a signal, so that
  * neither a handler of the program's nor its `wait` sees it; the rank stands still until then, for the
- * time of a fork.
+ * time of a fork. Returns whether there is a tuner.
  */
-static void start(struct command *command) {
+static int start(struct command *command) {
     void *const stack =
         mmap(NULL, STACK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
     if (stack == MAP_FAILED)
-        return;
+        return 0;
     const pid_t between = clone(spawn, (char *)stack + STACK_BYTES, CLONE_VM | CLONE_VFORK, command);
+    int status = -1;
     if (between > 0)
-        waitpid(between, NULL, __WCLONE);
+        waitpid(between, &status, __WCLONE);
     munmap(stack, STACK_BYTES);
+    return status == 0;
 }
 
 static int is_of_the_rank(const char *variable) {
     return strncmp(variable, "LD_PRELOAD=", 11) == 0 || strncmp(variable, "RANKWISE_", 9) == 0;
 }
 
-static void start_tuner(const char *python, const char *asked) {
+static int start_tuner(const char *python, const char *asked) {
     char *const arguments[] = {(char *)(uintptr_t)python, "-m", "rankwise", "tune", "--node",
                                (char *)(uintptr_t)asked,  NULL};
     struct command command = {.arguments = arguments};
@@ -77,7 +79,7 @@ static void start_tuner(const char *python, const char *asked) {
     command.environment = calloc(variables + 1, sizeof *command.environment);
     if (!command.environment || posix_spawnattr_init(&command.attributes) != 0) {
         free(command.environment);
-        return;
+        return 0;
     }
     for (size_t at = 0; at < variables; at++)
         if (!is_of_the_rank(environ[at]))
@@ -87,15 +89,26 @@ static void start_tuner(const char *python, const char *asked) {
     sigfillset(&set);
     posix_spawnattr_setsigdefault(&command.attributes, &set);
     posix_spawnattr_setflags(&command.attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-    start(&command);
+    const int started = start(&command);
     posix_spawnattr_destroy(&command.attributes);
     free(command.environment);
+    return started;
 }
 
 static int is_ours_alone(const char *path) {
     struct stat status;
     return lstat(path, &status) == 0 && S_ISDIR(status.st_mode) && status.st_uid == geteuid() &&
            !(status.st_mode & 077);
+}
+
+static int join(const char *parent, const char *directory, const char *python, const char *asked) {
+    if ((mkdir(parent, 0700) != 0 && errno != EEXIST) || !is_ours_alone(parent))
+        return -1;
+    if (mkdir(directory, 0700) != 0 || start_tuner(python, asked))
+        return 0;
+    rmdir(directory);
+    rmdir(parent);
+    return -1;
 }
 
 int rw_node_join(const char *directory) {
@@ -105,15 +118,12 @@ int rw_node_join(const char *directory) {
     if (!python || !asked || !slash || (size_t)(slash - directory) >= sizeof parent)
         return 0;
     snprintf(parent, sizeof parent, "%.*s", (int)(slash - directory), directory);
-    if ((mkdir(parent, 0700) != 0 && errno != EEXIST) || !is_ours_alone(parent))
-        return -1;
-    /* A job that is aborted just now has its tuner, too, which removes the directory; and `spawn` must not
+    /* A job that is aborted just now has its tuner, too, which removes the directories; and `spawn` must not
      * run handlers of the program. */
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_BLOCK, &all, &before);
-    if (mkdir(directory, 0700) == 0)
-        start_tuner(python, asked);
+    const int result = join(parent, directory, python, asked);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return 0;
+    return result;
 }

@@ -6,10 +6,10 @@
 /**
  * @brief Make the directory of pages where it is not there yet; whoever makes it starts the node's tuner.
  *
- * Does nothing unless RANKWISE_TUNE_NODE says what that tuner is asked. A tuner that cannot be started is
- * none of the program's business.
+ * Does nothing unless RANKWISE_TUNE_NODE says what that tuner is asked.
  *
- * @return 0; -1 if the directory's parent cannot be made, or is another user's.
+ * @return 0; -1 if the directory's parent cannot be made, or is another user's, or the tuner cannot be
+ * started: then no directory is left.
  */
 __attribute__((visibility("hidden"))) int rw_node_join(const char *directory);
 
