@@ -76,7 +76,12 @@ static void fit(struct measure_group *group, struct order *order) {
     order->messages = 1;
     lead_one(group, order, &took);
     for (;;) {
-        const double batch = lead_one(group, order, &took).batch_s;
+        double batch = lead_one(group, order, &took).batch_s;
+        /* What others took from one batch does not decide for all of the point. */
+        if (batch >= step->batch_s / 2) {
+            const double again = lead_one(group, order, &took).batch_s;
+            batch = again < batch ? again : batch;
+        }
         const double room = batch > 0 ? (double)order->messages * step->batch_s / batch : 2e9;
         if (batch < step->batch_s / 2 && order->messages < step->messages) {
             order->messages = 2 * order->messages < step->messages ? 2 * order->messages : step->messages;
@@ -108,9 +113,10 @@ static int lead(struct measure_group *group) {
     struct measure_until until;
     struct order order = {.seed = (uint32_t)(step->number * 7919 + group->bytes), .sentinel = 1};
     measure_until_begin(&until, step, group->bytes);
-    if (step->test->group->fits)
+    if (step->test->group->fits) {
         fit(group, &order);
-    else
+        until.messages = order.messages;
+    } else
         warm_up(group, &order, until.start + step->budget_s / 2);
     int failures = 0;
     const char *reason = NULL;

@@ -208,6 +208,7 @@ double measure_sentinel(int peer, int role, int rounds); /* seconds one way; neg
 struct measure_until {
     const struct measure_step *step;
     long bytes;
+    long messages; /* of a batch, of which a larger size takes fewer; else 1 */
     double start;
     double *clean, *all; /* times of the samples that nobody interrupted, and of all */
     long cleans, count;

@@ -10,8 +10,8 @@
 static int fruitless; /* points since the last that had a sample nobody interrupted */
 
 void measure_until_begin(struct measure_until *until, const struct measure_step *step, long bytes) {
-    *until =
-        (struct measure_until){.step = step, .bytes = bytes, .start = measure_now(), .shortest = {1e9, 1e9}};
+    *until = (struct measure_until){
+        .step = step, .bytes = bytes, .messages = 1, .start = measure_now(), .shortest = {1e9, 1e9}};
     until->patience = fruitless < GIVE_UP_AFTER ? step->patience : 1;
     until->clean = malloc((size_t)step->most * sizeof *until->clean);
     until->all = malloc((size_t)step->most * sizeof *until->all);
@@ -42,13 +42,20 @@ const char *measure_until_took(struct measure_until *until, double took, long sw
     return narrow ? "interval" : NULL;
 }
 
-/* How much longer the next size takes: in proportion to bytes, where these count; 0 if there is none. */
-static double growth(const struct measure_step *step, long bytes) {
+/*
+ * How much longer a batch of the next size takes: in proportion to bytes, where these count, but for what
+ * fewer messages make good; 0 if there is none.
+ */
+static double growth(const struct measure_until *until) {
+    const struct measure_step *step = until->step;
+    const long bytes = until->bytes;
     for (int i = 0; i + 1 < step->sizes; i++)
-        if (step->bytes[i] == bytes)
-            return step->bytes[i + 1] > BYTES_COUNT
-                       ? (double)step->bytes[i + 1] / (double)(bytes > BYTES_COUNT ? bytes : BYTES_COUNT)
-                       : 1;
+        if (step->bytes[i] == bytes) {
+            const double larger = (double)step->bytes[i + 1] /
+                                  (double)(bytes > BYTES_COUNT ? bytes : BYTES_COUNT) /
+                                  (double)until->messages;
+            return larger > 1 ? larger : 1;
+        }
     return 0;
 }
 
@@ -65,7 +72,7 @@ static int next_fits(const struct measure_until *until, double shortest, int int
     } before; /* the last size whose time is known */
     const struct measure_step *step = until->step;
     /* What may be left out does not begin where it would end too late, whoever interrupts. */
-    if (!measure_in_time(step, (MEASURE_LEAST_EVER + 1) * shortest * growth(step, until->bytes)))
+    if (!measure_in_time(step, (MEASURE_LEAST_EVER + 1) * shortest * growth(until)))
         return 0;
     const int first = before.step != step->number || before.bytes <= 0;
     if (interrupted && first && patient)

@@ -148,7 +148,7 @@ def test_a_late_launch_spends_less_on_what_the_fit_needs_and_leaves_out_the_rest
 
 
 @pytest.mark.parametrize(
-    ("batch_s", "most", "least", "largest"), [(1e-9, 50, 1, 1), (1000, 50, 50, 50), (0.02, 10**6, 2, 10**5)]
+    ("batch_s", "most", "least", "largest"), [(1e-9, 50, 1, 1), (1000, 50, 50, 50), (1, 1000, 2, 1000)]
 )
 def test_an_exchange_has_as_many_messages_as_its_time_has_room_for(
     mpi, program, batch_s, most, least, largest
@@ -162,6 +162,19 @@ def test_an_exchange_has_as_many_messages_as_its_time_has_room_for(
         launch.take(line)
     (messages,) = set(launch.frame()["messages"])
     assert least <= messages <= largest
+
+
+def test_a_larger_message_is_not_left_out_for_what_fewer_of_them_make_good(mpi, program):
+    # GIVEN messages of which many fit into a batch, and 100 times larger ones, for which 4 batches are time enough, but
+    # not 400
+    step = "exchange_cpu:ranks=0,1,2:sizes=10000,1000000:most=3:messages=100000:batch_s=0.5:budget_s=30:skip_s=90"
+    ran = mpi.run(3, program(mpi), step)
+    assert ran.returncode == 0, ran.stderr
+    launch = Launch(channels={1: "any"})
+    for line in ran.stdout.splitlines():
+        launch.take(line)
+    # THEN both are measured
+    assert set(launch.frame()["bytes"]) == {10_000, 1_000_000}
 
 
 def test_damaged_messages_are_noticed(mpi, program, compiled):
