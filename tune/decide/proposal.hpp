@@ -30,9 +30,12 @@ struct Decision {
     std::string refused;              ///< a sentence
 };
 
-/// @brief Of ranks that are bound, the exchange of two ranks' places, or one move, that shortens an iteration
-/// most. Where none is worth it, or ranks are not bound: what a search of several exchanges ends at, of few
-/// ranks the best of several searches, every other of which begins with that of `place` (placement::refine).
+/// @brief Looks for a better mapping, in this order:
+/// - of bound ranks: the exchange of two ranks' places, or one move, that shortens an iteration most;
+/// - if ranks are not bound, or no exchange is worth it: several exchanges, one after the other. The search
+///   begins with that of `place` (placement::refine);
+/// - of few ranks: the best of several such searches, from several mappings. Every other one does without
+///   placement::refine.
 ///
 /// Ranks change places only with those that have as many processing units. What is gained is told by
 /// iteration_time. placement::TimeEstimate of the last window leads placement::refine, decides between

@@ -48,6 +48,18 @@ def test_it_is_said_once_that_iterations_are_too_long(simulator, iteration):
     assert outcome.of("proposed", "applied") == []
 
 
+def test_a_small_gain_is_tried_only_behind_a_larger_one(simulator):
+    # GIVEN ranks that wait, and a core with so few interrupts that 2 % are to be gained: below the first threshold
+    job = "node packages 1 cores 5\npolicy act 1\njob a pus 0,1,2,3,4 compute 0.01,0.01,0.01,0.004,0.004\n"
+    begin = "at 0 irq 1 0.02\nat 1 start a\nuntil 60\n"
+    # THEN alone it is not tried
+    assert simulate(simulator, job + begin).of("proposed") == []
+    # WHEN there is more to be gained as well, THEN that is done first, and then this, which is above the second one
+    first, second = simulate(simulator, job + "at 0 irq 0 0.4\n" + begin).of("kept")
+    assert first["measured_gain"] == pytest.approx(0.4, abs=0.02)
+    assert second["measured_gain"] == pytest.approx(0.02, abs=0.01)
+
+
 def test_one_reading_of_clocks_asks_for_no_change(simulator):
     # GIVEN clocks that are read each 5 s, and one that is low when they are, for less than a second
     low = "at 20.9 clock 0 0.5\nat 21.4 clock 0 1\n"
