@@ -111,8 +111,8 @@ CASES = [
         "in on core 0 of "
         "each. Rank 0 computes; rank 1 beside it receives what rank 2 on the other node sends, then meets rank 0. "
         "The tuner is a daemon inside the node; irqbalance and numad run outside, beside the machine's own interrupts "
-        "and memory. The emulated switch runs on core 0, too, and the sender on the same "
-        "two PUs: the better mapping is whichever came out faster",
+        "and memory. The emulated switch runs on core 0, too, and rank 2 on core 0 of its node: one PU of this machine "
+        "does all that the network asks for. To the tuner, what rank 2 takes of it is another process's time",
         18,
         {ON_IRQ: (0, 1), BESIDE_IRQ: (1, 0), KERNEL: None},
         (ON_IRQ, BESIDE_IRQ),
