@@ -62,18 +62,27 @@ def text(results: Results) -> str:
 
 
 def _summary(results: Results) -> Iterator[str]:
-    """How many targets were reached, and how surely."""
-    verdicts = [verdict for _, _, verdict in targets.rows(results)]
-    met = sum(each.startswith("met") for each in verdicts)
-    by_median = sum(each.startswith("the median meets") for each in verdicts)
-    said = f"{met} of {len(verdicts)} [targets](#targets) are met."
-    if by_median:
-        said += f" Of {by_median} more the median meets the target, but the interval allows both."
-    if not_told := sum(each.startswith("not told") for each in verdicts):
-        said += f" Of {not_told} it is not told."
-    if missed := sum("miss" in each for each in verdicts):
-        said += f" {missed} are missed, or would be by the median."
-    yield said
+    """How many targets of each kind were reached, and how surely."""
+    titles = [
+        "targets",
+        "",
+        "surely met",
+        "met by the median only",
+        "missed, at least by the median",
+        "could not be judged",
+    ]
+    rows = []
+    for kind, found in targets.kinds(results).items():
+        verdicts = [verdict for _, _, verdict in found]
+        met = sum(each.startswith("met") for each in verdicts)
+        by_median = sum(each.startswith("the median meets") for each in verdicts)
+        missed = sum("miss" in each for each in verdicts)
+        rows.append(
+            [kind, *map(str, (len(found), met, by_median, missed, len(found) - met - by_median - missed))]
+        )
+    yield "How many of the [targets](#targets) are met? By the median only: the interval allows that it is missed."
+    yield ""
+    yield from table(titles, rows)
     yield ""
 
 
@@ -97,8 +106,17 @@ def _sessions(results: Results) -> Iterator[str]:
 def _targets(results: Results) -> Iterator[str]:
     yield "## Targets"
     yield ""
-    yield from table(["target", "measured", ""], [list(row) for row in targets.rows(results)])
+    found = [list(row) for rows in targets.kinds(results).values() for row in rows]
+    yield from table(["target", "measured", ""], found)
     yield ""
+    sure = [
+        f"{confidence_of(len(results.rounds[case.name])):.0%} (*{case.name}*)"
+        for case in CASES
+        if results.rounds.get(case.name)
+    ]
+    if sure:
+        yield f"In brackets: an interval that contains the true median with a probability of {', '.join(sure)}."
+        yield ""
     if results.experiments:
         yield (
             "*S-gromacs*, *S-lammps*: the ranks of GROMACS and LAMMPS as in Narayanaswamy et al., on simulated nodes "

@@ -7,7 +7,7 @@ import statistics
 from collections.abc import Callable, Iterator
 
 from tune.call_cost import LOOPS
-from tune.cases import CASES, Case, Way
+from tune.cases import CASES, KERNEL, Case, Way
 from tune.results import Results, best_and_worst, cell, middle_of, ratios
 
 Row = tuple[str, str, str]
@@ -27,20 +27,24 @@ def _row(target: str, values: list[float], is_met: Callable[[float], bool], text
     return target, cell(values, text, unit), verdict
 
 
-def rows(results: Results) -> Iterator[Row]:
-    """Target, measured, met or missed."""
-    for case in CASES:
-        if results.rounds.get(case.name):
-            yield from _of_case(case, results)
-    for experiment in results.experiments:
-        yield (
-            f"{experiment.name}, on simulated nodes: faster than without",
-            f"{experiment.gain - 1:+.1%}, the paper's mapping {experiment.best_gain - 1:+.1%}",
-            "met" if experiment.gain > 1 else "missed",
-        )
-    yield from _of_cost(results)
-    yield from _of_calls(results)
-    yield from _of_faults(results)
+def kinds(results: Results) -> dict[str, list[Row]]:
+    """By kind of target: target, measured, met or missed."""
+    found = {
+        "what programs gain or lose, on real cores": [
+            row for case in CASES if results.rounds.get(case.name) for row in _of_case(case, results)
+        ],
+        "what programs gain, on simulated nodes": [
+            (
+                f"{experiment.name}, on simulated nodes: faster than without",
+                f"{experiment.gain - 1:+.1%}, the paper's mapping {experiment.best_gain - 1:+.1%}",
+                "met" if experiment.gain > 1 else "missed",
+            )
+            for experiment in results.experiments
+        ],
+        "what tuning costs": [*_of_cost(results), *_of_calls(results)],
+        "masks that are given back": list(_of_faults(results)),
+    }
+    return {kind: rows for kind, rows in found.items() if rows}
 
 
 def _of_case(case: Case, results: Results) -> Iterator[Row]:
@@ -58,6 +62,14 @@ def _of_case(case: Case, results: Results) -> Iterator[Row]:
                 f"{case.name}, from `{name}`: above the best static mapping", values, lambda r: r > 1, ".3f"
             )
         return
+    if case.load and KERNEL in case.tuned_from:
+        values = ratios(rounds, Way(KERNEL, tuned=True).name, best, seconds * 2 / 3)
+        target, measured, verdict = _row(
+            f"{case.name}, from where the kernel puts ranks: at least {_OF_BEST} of the best, in the last third",
+            values, lambda r: r >= _OF_BEST, ".3f",
+        )  # fmt: skip
+        alone = cell(ratios(rounds, KERNEL, best, seconds * 2 / 3))
+        yield target, f"{measured}, without the tuner {alone}", verdict
     if worst != best:
         way = Way(worst, tuned=True).name
         values = ratios(rounds, way, best, seconds * 2 / 3)

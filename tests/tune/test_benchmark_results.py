@@ -59,6 +59,7 @@ def test_the_page_says_of_each_loop_of_calls_whether_the_library_costs_too_much(
     results.call_costs = [CallCost("mpich-5.0.2", dict.fromkeys(LOOPS, without), added)]
     # THEN a row says so, and the others are met
     rows = [line for line in page.text(results).splitlines() if "below 10 ns" in line]
+    assert f"| what tuning costs | {len(LOOPS) + 1} | {len(LOOPS) - 1} | 0 | 1 | 1 |" in page.text(results)
     assert [line.split(" | ")[-1] for line in rows] == ["met |"] * (len(LOOPS) - 1) + ["missed |"]
     assert "11.5 [11.0, 12.0] ns" in rows[-1]
     # AND so does one where nothing was measured
