@@ -174,6 +174,18 @@ def test_every_way_to_leave_out_leaves_less(report):
     assert sum(large.pair_waits.waited_s) == pytest.approx(sum(enlarged(report, 256).pair_waits.waited_s))
 
 
+def test_curves_that_are_left_out_leave_some_of_each_kind(report):
+    # GIVEN more curves of one kind than a page that is too large has of all, and two of another behind them
+    waits = [Track("waiting for a core", 0, f"rank {at}", [at / 16], [2], []) for at in range(16)]
+    bytes_of = [Track("bytes", 0, f"eth{at}", [1e9 * at], None, []) for at in range(2)]
+    use = msgspec.structs.replace(report.use, timeline=Timeline([0.0, 1.0], waits + bytes_of))
+    (less,) = [cut for section, _, cut in CUTS if section == "use"]
+    # WHEN
+    fewer = less(msgspec.structs.replace(report, use=use))
+    # THEN those with the most are there, in their order
+    assert fewer.use.timeline.tracks == waits[-4:] + bytes_of
+
+
 def test_the_first_screen_is_the_same_for_all_recordings(report, record):
     # GIVEN runs with and without times, places and a regular end
     broken = build(Recording.open(record(name="b.rw", broken=True)))

@@ -12,10 +12,11 @@ import msgspec
 
 from rankwise.report.data import ReportData
 from rankwise.report.matrix import by_node, group_of, members_by_node
+from rankwise.report.use_data import Track
 
 MOST_BYTES = 2_000_000
 _FEW, _MANY = 64, 256
-_MOST_TRACKS = 16
+_MOST_TRACKS = 4  # of each kind
 
 Less = Callable[[ReportData], ReportData]
 
@@ -89,15 +90,23 @@ def _few_tracks(report: ReportData) -> ReportData:
     timeline = report.use.timeline
     if timeline is None:
         return report
-    fewer = msgspec.structs.replace(timeline, tracks=timeline.tracks[:_MOST_TRACKS])
+    of_kind: dict[str, list[int]] = {}
+    for at in sorted(range(len(timeline.tracks)), key=lambda at: -_most(timeline.tracks[at])):
+        of_kind.setdefault(timeline.tracks[at].kind, []).append(at)
+    places = sorted(at for some in of_kind.values() for at in some[:_MOST_TRACKS])
+    fewer = msgspec.structs.replace(timeline, tracks=[timeline.tracks[at] for at in places])
     return msgspec.structs.replace(report, use=msgspec.structs.replace(report.use, timeline=fewer))
+
+
+def _most(track: Track) -> float:
+    return max((value or 0.0 for value in track.per_s), default=0.0)
 
 
 CUTS: tuple[tuple[str, str, Less], ...] = (
     ("matrix", "messages of single communicators", _without_communicators),
     ("map", "maps of placements from the third on", _two_maps),
     ("waiting", "waits between single ranks", _waits_by_node),
-    ("use", f"curves over time from the {_MOST_TRACKS + 1}th on", _few_tracks),
+    ("use", f"curves over time but the {_MOST_TRACKS} of each kind with the most", _few_tracks),
     ("map", "maps of placements but the first", _one_map),
     ("matrix", "times of messages, and those of collectives apart", _without_parts),
     ("matrix", "messages between single ranks", _matrix_by_node),
