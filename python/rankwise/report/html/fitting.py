@@ -107,8 +107,8 @@ CUTS: tuple[tuple[str, str, Less], ...] = (
     ("map", "maps of placements from the third on", _two_maps),
     ("waiting", "waits between single ranks", _waits_by_node),
     ("use", f"curves over time but the {_MOST_TRACKS} of each kind with the most", _few_tracks),
-    ("map", "maps of placements but the first", _one_map),
-    ("matrix", "times of messages, and those of collectives apart", _without_parts),
+    ("map", "all maps but the first", _one_map),
+    ("matrix", "how long messages took, and which of them were inside collectives", _without_parts),
     ("matrix", "messages between single ranks", _matrix_by_node),
 )
 """Section, what is not in it, and how; in this order."""
