@@ -13,6 +13,7 @@ from raw_writer import MANIFEST, Rank, write_recording
 from rich.console import Console
 
 from rankwise.errors import RankwiseError
+from rankwise.findings.place_words import place_text, short_function
 from rankwise.placement import file as placement_file
 from rankwise.placement.distribution import CommMatrix
 from rankwise.placement.simple import allocate
@@ -25,7 +26,6 @@ from rankwise.report.placements import Asked, asked_placements
 from rankwise.report.text import distribution, render
 from rankwise.report.text.matrix import digit
 from rankwise.report.text.tables import table
-from rankwise.report.words import place_text, short_function
 
 
 def report_of(path, **asked):

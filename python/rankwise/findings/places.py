@@ -4,9 +4,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Any
+from typing import Any, NamedTuple
 
 import polars as pl
+
+from rankwise.findings.place_words import place_text
 
 
 def place_of(call_sites: pl.DataFrame, rank: int, call: str) -> str | None:
@@ -16,7 +18,7 @@ def place_of(call_sites: pl.DataFrame, rank: int, call: str) -> str | None:
     if not len(sites) or not total_s > 0:
         return None
     top = sites.sort("time_s", descending=True).row(0, named=True)
-    return None if top["time_s"] < total_s / 2 else _where(top)
+    return None if top["time_s"] < total_s / 2 else _text(top)
 
 
 def waits_at(call_sites: pl.DataFrame, ranks: Collection[int]) -> str | None:
@@ -35,10 +37,16 @@ def waits_at(call_sites: pl.DataFrame, ranks: Collection[int]) -> str | None:
     if not len(summed) or not total_s > 0:
         return None
     top = summed.sort("time_s", *keys, descending=[True, False, False, False]).row(0, named=True)
-    return None if top["time_s"] < total_s / 2 else f"{top['call']} at {_where(top)}"
+    return None if top["time_s"] < total_s / 2 else f"{top['call']} at {_text(top)}"
 
 
-def _where(site: dict[str, Any]) -> str:
-    """File and line, or the offset in the module, and the function."""
-    where = f"{site['file']}:{site['line']}" if site["file"] else f"{site['module']}+{site['offset']:#x}"
-    return f"{where} ({site['function']})" if site["function"] else where
+class _Place(NamedTuple):
+    module: str | None
+    offset: int
+    function: str | None
+    file: str | None
+    line: int | None
+
+
+def _text(site: dict[str, Any]) -> str:
+    return place_text(_Place(**{name: site[name] for name in _Place._fields}))

@@ -5,12 +5,10 @@ from __future__ import annotations
 
 import shlex
 from datetime import datetime, timezone
-from pathlib import Path
 
 from rankwise.placement.distribution_data import MessageDistribution, SizeRange
 from rankwise.quantities import bytes_text, count_text, counted, seconds_text
 from rankwise.report.data import (
-    CallSite,
     Collective,
     CollectiveSize,
     PlacedDistribution,
@@ -30,7 +28,6 @@ CORE_BOUNDS = (
 COMPLETE = "every rank left its records, and all its calls ended"
 _MANY = 512
 _NOTHING_KNOWN = "all of it may be transferring, or waiting for a core"
-_ANONYMOUS = "(anonymous namespace)"
 
 
 def percent(share: float | None) -> str:
@@ -228,52 +225,6 @@ def without_bytes(report: ReportData) -> str:
         return "no place has bytes: this recording was made before they were counted"
     few = ", ".join(f"`{call}`" for call in unknown[:3]) + (", ..." if unknown[3:] else "")
     return f"bytes of {few} are not here: another call completes, or starts, what was begun"
-
-
-def place_text(site: CallSite, room: int | None = None) -> str:
-    """A place in the program: `exchange, halo.c:42`, or the file and the offset where no more is known.
-
-    Directories, template arguments and parameters are left out.
-
-    Args:
-        site: Calls from there.
-        room: Characters that there are for it. What is longer is cut, but for lines and offsets, which tell two places
-            apart. `None`: nothing is cut.
-    """
-    if site.file is None:
-        path, number = site.module or "code of no file", f" +{site.offset:#x}"
-    else:
-        path, number = site.file, "" if site.line is None else f":{site.line}"
-    file, function = Path(path).name, None
-    if site.function is not None or site.file is not None:
-        function = short_function(site.function or "?")
-    if room is None:
-        return ", ".join([*([] if function is None else [function]), file]) + number
-    room -= len(number)
-    if function is None:
-        return _ended(file, room) + number
-    room -= len(", ")
-    file = _ended(file, max(room - len(function), room // 3))
-    # The end tells two functions of a class apart.
-    return f"{_ended(function[::-1], room - len(file))[::-1]}, {file}{number}"
-
-
-def short_function(name: str) -> str:
-    """A C++ function without what it returns, its template arguments and its parameters."""
-    if "operator" in name:
-        return name
-    kept, depth = "", 0
-    for at, each in enumerate(name):
-        if each == "(" and depth == 0 and not name.startswith(_ANONYMOUS, at):
-            break
-        depth += (each == "<") - (each == ">")
-        if depth == 0 and each != ">":
-            kept += each
-    return kept.replace(_ANONYMOUS, "{}").rpartition(" ")[2].replace("{}", _ANONYMOUS) or name
-
-
-def _ended(text: str, room: int) -> str:
-    return text if len(text) <= room else text[: max(room - 1, 0)] + "…"
 
 
 def plural(count: int, noun: str) -> str:

@@ -9,10 +9,11 @@ from rich.cells import cell_len
 from rich.console import RenderableType
 from rich.text import Text
 
+from rankwise.findings.place_words import place_text
 from rankwise.quantities import bytes_text, count_text, seconds_text
 from rankwise.report.data import ReportData
 from rankwise.report.text.tables import COLUMNS, room, table
-from rankwise.report.words import percent, place_text
+from rankwise.report.words import percent
 
 _MOST_ROWS = 150
 _INDENT = "    "
