@@ -4,6 +4,7 @@
 import re
 
 import msgspec
+import numpy as np
 import pytest
 from browser import opened
 from enlarged import enlarged, halo
@@ -18,6 +19,7 @@ from rankwise.recording import Recording
 from rankwise.report import efficiency_words
 from rankwise.report.build import build
 from rankwise.report.html.several import curves, render_comparison, render_scaling
+from rankwise.report.html.several.matrices import in_same_groups, matrices
 
 EVIL = '<img src=x onerror="document.title=1">'
 TIP = ".tip:not([hidden])"
@@ -273,12 +275,58 @@ def test_matrices_of_too_many_pairs_are_compared_by_parts_of_nodes(report, tmp_p
             )
         )
         assert (shown.problems, shown.requests) == ([], [])
-    # AND where nodes are others, this is said
+
+
+@pytest.fixture
+def placed(tmp_path, monkeypatch):
+    """Function -> a recording of 16 ranks on these hosts, in which each sends to all, too many pairs for a page."""
+    monkeypatch.setattr("rankwise.report.matrix.MOST_PAIRS", 100)
+
+    def make(name, host_of, sent):
+        ranks = [Rank(me, 16, host=f"n{host_of(me)}") for me in range(16)]
+        for me, rank in enumerate(ranks):
+            for step in range(1, 16):
+                rank.send((me + step) % 16, 1000, times=sent(me))
+        return write_recording(tmp_path / name, ranks)
+
+    return make
+
+
+def test_a_run_with_another_placement_is_compared_by_rank_where_there_are_many_pairs(placed, tmp_path):
+    # GIVEN ranks dealt round four nodes, and then node by node, of which rank 3 sends more than before
+    before = placed("before.rw", lambda rank: rank % 4, lambda rank: 2)
+    after = placed("after.rw", lambda rank: rank // 4, lambda rank: 5 if rank == 3 else 2)
+    sides = [Recording.open(each) for each in (before, after)]
+    members = [build(each).matrix.members for each in sides]
+    assert members[0] != members[1] and all(members)
+    # WHEN
+    same = in_same_groups([(each, build(each)) for each in sides])
+    found = matrices(*same)
+    # THEN what differs is what rank 3 sends
+    cells = np.cumsum(found["cells"]) // found["groups"]
+    more = dict.fromkeys(range(16), 0) | {3: 15 * 3}
+    assert {row: int(np.array(found["difference"]["messages"])[cells == row].sum()) for row in more} == more
+    # AND the page has it
+    assert main(["report", str(before), str(after), "-o", str(tmp_path / "page.html")]) == 0
+    page = (tmp_path / "page.html").read_text()
+    assert 'id="compared-picture"' in page and "with so many pairs" not in page
+
+
+def test_a_run_with_the_same_placement_is_compared_by_node(placed):
+    sides = [Recording.open(placed(name, lambda rank: rank % 4, lambda rank: 2)) for name in ("a.rw", "b.rw")]
+    reports = [build(each) for each in sides]
+    assert in_same_groups(list(zip(sides, reports, strict=True))) == reports
+    assert matrices(*reports)["members"] == reports[0].matrix.members
+
+
+def test_matrices_by_other_nodes_are_not_compared_and_this_is_said(report):
+    recording, large = Recording.open(report.recording), halo(report, 4096, 100)
     other = msgspec.structs.replace(large.matrix, members=large.matrix.members[::-1])
     text = render_comparison(
         compare([recording], [recording]), large, msgspec.structs.replace(large, matrix=other)
     )
-    assert "the runs were on other nodes" in text and "No messages between ranks" not in text
+    assert "with so many pairs of ranks only the bytes between nodes are known here" in text
+    assert "No messages between ranks" not in text
 
 
 def test_runs_on_different_numbers_of_ranks_have_no_matrix_in_common(report):

@@ -118,8 +118,10 @@ def _comparison(
         if page:
             from rankwise.report.build import build
             from rankwise.report.html.several import render_comparison
+            from rankwise.report.html.several.matrices import in_same_groups
 
-            sides = [report_page.printable_data(build(_middle(each))) for each in (before, after)]
+            runs = [(each, build(each)) for each in map(_middle, (before, after))]
+            sides = map(report_page.printable_data, in_same_groups(runs))
             text = render_comparison(report_page.printable_data(found), *sides)
             report_page.write(args, page, text, terminal)
 

@@ -68,8 +68,24 @@ def detailed(messages: CommMatrix, hosts: Sequence[int]) -> data.CommMatrix:
     ranks = len(hosts)
     pairs = np.unique(messages.source * ranks + messages.destination)
     members = [] if len(pairs) <= MOST_PAIRS else members_by_node(hosts)
-    of = group_of(members, ranks) if members else np.arange(ranks)
-    groups = len(members) or ranks
+    if members:
+        return _counted(messages, group_of(members, ranks), len(members), max(map(len, members)), members)
+    return _counted(messages, np.arange(ranks), ranks, 1, [])
+
+
+def by_rank(messages: CommMatrix, ranks: int) -> data.CommMatrix:
+    """Messages between groups of consecutive ranks, wherever these were."""
+    import numpy as np
+
+    together = ranks_per_group(ranks)
+    return _counted(messages, np.arange(ranks) // together, -(-ranks // together), together, [])
+
+
+def _counted(
+    messages: CommMatrix, of: np.ndarray, groups: int, unit: int, members: list[list[int]]
+) -> data.CommMatrix:
+    import numpy as np
+
     known = messages.destination >= 0
     cell = of[messages.source[known]] * groups + of[messages.destination[known]]
     used, of_cell = np.unique(cell, return_inverse=True)
@@ -78,7 +94,7 @@ def detailed(messages: CommMatrix, hosts: Sequence[int]) -> data.CommMatrix:
     some = counts > 0
     return data.CommMatrix(
         groups=groups,
-        ranks_per_group=max(map(len, members), default=1),
+        ranks_per_group=unit,
         source=(used[some] // groups).tolist(),
         destination=(used[some] % groups).tolist(),
         messages=counts[some].astype(np.int64).tolist(),

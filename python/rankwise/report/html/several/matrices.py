@@ -3,17 +3,46 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
+import msgspec
 import numpy as np
 
+from rankwise.placement.distribution import matrix_of
+from rankwise.recording import Recording
 from rankwise.report.data import ReportData
-from rankwise.report.data.communication import CommMatrix
+from rankwise.report.data.communication import CommMatrix, MatrixParts
+from rankwise.report.hosts import host_of_ranks
 from rankwise.report.html import distances, rounded
-from rankwise.report.matrix import MOST_GROUPS, by_node, coarser
+from rankwise.report.matrix import MOST_GROUPS, by_node, by_rank, coarser, members_by_node
 
 # Of both runs, of single ranks: more are drawn in groups.
 _MOST_PAIRS = 65_536
+
+
+def in_same_groups(runs: Sequence[tuple[Recording, ReportData]]) -> list[ReportData]:
+    """The reports, with matrices by rank where one is by node and the runs had other ranks on a node.
+
+    Args:
+        runs: Recordings and their reports.
+    """
+    reports = [report for _, report in runs]
+    sizes = {recording.world_size for recording, _ in runs}
+    if len(sizes) > 1 or not any(report.matrix.members for report in reports):
+        return reports
+    nodes = [members_by_node(host_of_ranks(recording)) for recording, _ in runs]
+    if all(each == nodes[0] for each in nodes):
+        return reports
+    return [
+        # Parts of a matrix are told by its pairs.
+        msgspec.structs.replace(
+            report,
+            matrix=by_rank(matrix_of(recording.messages), recording.world_size),
+            matrix_parts=MatrixParts([], report.matrix_parts.not_known),
+        )
+        for recording, report in runs
+    ]
 
 
 def matrices(before: ReportData, after: ReportData) -> dict[str, Any] | None:
@@ -30,7 +59,7 @@ def matrices(before: ReportData, after: ReportData) -> dict[str, Any] | None:
         ranks = before.program.world_size
         found = [each if each.members else by_node(each, members, ranks) for each in found]
     if found[0].members != found[1].members:
-        return None  # they ran on other nodes
+        return None  # see `in_same_groups`
     few = sum(len(each.source) for each in found) <= _MOST_PAIRS
     sides = found if few else [coarser(each, MOST_GROUPS) for each in found]
     groups = sides[0].groups
