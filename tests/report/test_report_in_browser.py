@@ -3,6 +3,7 @@
 
 import re
 
+import enlarged as made_up
 import msgspec
 import pytest
 from browser import opened
@@ -350,6 +351,33 @@ def test_bars_of_nodes_open_to_ranks(report, tmp_path):
         place.get_by_role("button", name="back to all nodes").click()
         place.locator("canvas").hover(position={"x": 66, "y": 200})
         assert page.locator(TIP).inner_text().startswith("node00000\n")
+
+
+@pytest.mark.parametrize("width", [1200, 500])
+def test_a_bar_of_several_nodes_opens_to_the_ranks_of_all(report, tmp_path, width, monkeypatch):
+    # GIVEN more nodes than pixels
+    monkeypatch.setattr(made_up, "PER_NODE", 8)
+    large = enlarged(report, 10_000)
+    assert len(large.program.hosts) == 1250
+    with opened(render(large), tmp_path, width) as shown:
+        page = drawn(shown)
+        place, tip = page.locator("#ranks-picture"), page.locator(TIP)
+        canvas = place.locator("canvas")
+        canvas.hover(position={"x": 70, "y": 200})
+        first, last = re.match(r"node0*(\d+) to node0*(\d+), mean\n", tip.inner_text()).groups()
+        nodes = int(last) - int(first) + 1
+        assert nodes > 1
+        # WHEN a bar is clicked on
+        canvas.click(position={"x": 70, "y": 200})
+        # THEN each of its nodes is there with all its ranks
+        assert f"node{int(first):05} to node{int(last):05}" in place.inner_text()
+        place.get_by_text("As text: time by rank of").click()
+        place.locator("li").first.wait_for()
+        said = [re.match(r"rank \d+, node\d+", each)[0] for each in place.locator("li").all_text_contents()]
+        assert said == [
+            f"rank {rank}, node{rank // 8:05}" for rank in range(8 * int(first), 8 * (int(last) + 1))
+        ]
+        assert (shown.problems, shown.requests) == ([], [])
 
 
 def with_findings(report, count):

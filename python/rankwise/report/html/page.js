@@ -187,8 +187,9 @@ function centred(context, text, place, y, edge) {
     context.fillText(text, Math.min(place, edge - context.measureText(text).width / 2), y)
 }
 
-// Stacked bars: where there are more than pixels, each is the mean of neighbours.
-function stacks(holder, label, parts, names, whole, open) {
+// Stacked bars: where there are more than pixels, each is the mean of neighbours. `open` is called with the first of a bar and
+// how many it stands for; `marks` are what the axis has in place of the names.
+function stacks(holder, label, parts, names, whole, open, marks = names) {
     const left = 62, bottom = 22
     const longest = most(whole)
     const bars = width => {
@@ -207,7 +208,7 @@ function stacks(holder, label, parts, names, whole, open) {
         for (const part of [0, 0.5, 1]) context.fillText(secondsText(longest * part), left - 6, 8 + tall * (1 - part))
         for (const tick of ticks(0, names.length - 1, width - left, 90)) {
             const place = left + (tick + 0.5) * (width - left) / names.length
-            if (place < width - 20) centred(context, names[tick], place, height - 9, width)
+            if (place < width - 20) centred(context, marks[tick], place, height - 9, width)
         }
         for (let bar = 0; bar < count; bar += 1) {
             // Whole pixels: neighbours neither overlap nor leave a seam.
@@ -235,8 +236,8 @@ function stacks(holder, label, parts, names, whole, open) {
     }
     const bar = (x, width) => Math.floor((x - left) * bars(width)[1] / (width - left))
     const clicked = (x, y, width) => {
-        const first = bar(x, width) * bars(width)[0]
-        if (first >= 0 && first < names.length) open(first)
+        const [per] = bars(width), first = bar(x, width) * per
+        if (first >= 0 && first < names.length) open(first, Math.min(per, names.length - first))
     }
     return picture(holder, label, () => 240, paint, at, width => [Math.max((width - left) / bars(width)[1], 1), 0], () => names.map((_, bar) => told(bar, 1)),
         { open: open && clicked, area: (width, height) => [left, 0, width, height] })
@@ -344,15 +345,19 @@ async function start() {
                 column.forEach((value, at) => sums[ranks.host[at]] += value)
                 return sums.map((value, host) => value / (counts[host] || 1))
             }
-            shown.append(element("p", { class: "soft", text: "A click on a node, or Enter, shows its ranks." }))
-            stacks(shown, "time by node", parts.map(each => ({ ...each, seconds: means(each.seconds) })), program.hosts, means(ranks.time_s), ofNode)
+            shown.append(element("p", { class: "soft", text: "A click on a bar, or Enter, shows the ranks of its nodes." }))
+            stacks(shown, "time by node", parts.map(each => ({ ...each, seconds: means(each.seconds) })), program.hosts, means(ranks.time_s), ofNodes)
         }
-        const ofNode = host => {
+        const ofNodes = (first, count) => {
+            const hosts = program.hosts.slice(first, first + count), name = count > 1 ? `${hosts[0]} to ${hosts.at(-1)}` : hosts[0]
             const back = element("button", { type: "button", text: "back to all nodes" })
             back.addEventListener("click", () => { byNode(); shown.querySelector("canvas").focus() })
-            shown.replaceChildren(element("p", {}, back, ` ${program.hosts[host]}`))
-            const own = ranks.rank.map((_, at) => at).filter(at => ranks.host[at] == host), some = column => own.map(at => column[at])
-            const { canvas } = stacks(shown, `time by rank of ${program.hosts[host]}`, parts.map(each => ({ ...each, seconds: some(each.seconds) })), some(ranks.rank).map(each => `rank ${each}`), some(ranks.time_s))
+            shown.replaceChildren(element("p", {}, back, ` ${name}`))
+            const own = ranks.rank.map((_, at) => at).filter(at => first <= ranks.host[at] && ranks.host[at] < first + count)
+            own.sort((one, other) => ranks.host[one] - ranks.host[other] || one - other)
+            const some = column => own.map(at => column[at]), marks = some(ranks.rank).map(each => `rank ${each}`)
+            const names = count > 1 ? marks.map((each, at) => `${each}, ${program.hosts[ranks.host[own[at]]]}`) : marks
+            const { canvas } = stacks(shown, `time by rank of ${name}`, parts.map(each => ({ ...each, seconds: some(each.seconds) })), names, some(ranks.time_s), undefined, marks)
             canvas.addEventListener("keydown", event => { if (event.key == "Backspace") back.click() })
             canvas.focus()
         }
