@@ -284,6 +284,30 @@ def test_ranks_that_a_finding_names_are_in_each_view_and_first(made, count):
 
 
 @pytest.mark.parametrize(
+    ("count", "named", "marked"),
+    [(400, 400, 0), (400, 17, 0), (400, 16, 16), (30, 15, 0), (30, 14, 14), (2, 1, 0), (3, 1, 1)],
+)
+def test_ranks_are_marked_where_findings_name_few(made, count, named, marked):
+    # GIVEN a finding of so many ranks, the last ones, of which the first waited longest for a core
+    finding = Finding(
+        "unbound-migrating", "ranks moved", [], list(range(count - named, count)),
+        1.0, "that", "this", None, "high", "that",
+    )  # fmt: skip
+    waits = [1 - rank / count for rank in range(count)]
+    report = msgspec.structs.replace(
+        made(ranks=ranks_of(count, runqueue_wait_s=waits, involuntary_switches=[0] * count)),
+        findings=[finding],
+    )
+    # THEN
+    section = render_html(report).partition('id="use"')[2]
+    before, _, table = section.partition("<summary>By rank</summary>")
+    table = table.partition("</details>")[0]
+    assert table.count('<tr class="meant">') == marked and ("Bold:" in table) == (marked > 0)
+    assert before.endswith("<details open>") == (marked > 0 or count <= 16)
+    assert re.findall(r"<tr[^>]*><td>(\d+)", table)[0] == str(count - marked if marked else 0)
+
+
+@pytest.mark.parametrize(
     ("longest", "wait_s", "said"),
     [
         (7, 0.42, "rank 7 most, 828 times, and it waited longest for a core, 420 ms"),

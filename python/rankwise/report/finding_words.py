@@ -9,6 +9,7 @@ from rankwise.quantities import seconds_text
 from rankwise.report.data import ReportData
 
 _LOW = 0.8
+_FEW = 16
 
 # Where a report shows what a finding is told from.
 _SHOWN_IN = {
@@ -60,8 +61,14 @@ def shown_in(finding: Finding) -> str:
 
 
 def named_in_use(report: ReportData) -> set[int]:
-    """Ranks that findings name which are told from what the ranks used."""
-    return {rank for finding in report.findings if shown_in(finding) == "use" for rank in finding.ranks}
+    """Ranks that findings name which are told from what the ranks used; not of one that names many or most ranks."""
+    ranks = len(report.use.ranks.rank)
+    few = [
+        finding.ranks
+        for finding in report.findings
+        if shown_in(finding) == "use" and len(finding.ranks) <= _FEW and 2 * len(finding.ranks) < ranks
+    ]
+    return {rank for some in few for rank in some}
 
 
 def details(finding: Finding) -> list[str]:
