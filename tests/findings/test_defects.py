@@ -155,10 +155,16 @@ def test_standing_still_is_not_called_computation(tmp_path):
     ranks = four([200, 200, 200, 800])
     ranks[3].still_ns = 700 * MS
     ranks[3].mpi_ns = 200 * MS
+    for rank in ranks:
+        rank.modules, rank.sites = ["/opt/app"], [(0, "MPI_Allreduce", 0x40, 1, rank.mpi_ns, 0)]
     (found,) = findings_of(recorded(tmp_path / "a.rw", ranks))[0]
-    assert (
-        found.sentence.startswith("rank 3 is outside MPI 4.0 times") and "stood still" in found.evidence[-1]
-    )
+    assert found.sentence.startswith("rank 3 is outside MPI 4.0 times")
+    # AND of what it is a part is said directly before
+    first, still, others, place = found.evidence
+    assert first == "800 ms against 200 ms of the others, in a run of 1 s"
+    assert still.startswith("rank 3 stood still for 500 ms of that: slept, stopped")
+    assert others == "the others are in MPI for 800 ms, rank 3 for 200 ms"
+    assert place.startswith("the others spend most of their time in MPI in MPI_Allreduce at app +0x40: look")
 
 
 def test_more_ranks_than_cores_cost_what_they_waited(tmp_path):

@@ -40,7 +40,7 @@ def test_an_imbalance_names_where_the_others_wait(tmp_path):
     found = evidence(recording_of(tmp_path / "a.rw", uneven()))["load-imbalance"]
     # THEN that is a place to look at: what they do there besides waiting is not known
     assert (
-        "most of that of the others is in MPI_Barrier at app +0x140: look at the work before that call"
+        "the others spend most of their time in MPI in MPI_Barrier at app +0x140: look at the work before that call"
         in found.evidence
     )
     # AND where no place has half of the time none is named

@@ -132,35 +132,38 @@ def _found(evidence: Evidence, least: np.ndarray, most: np.ndarray, waited_s: np
     )
     # One or few that do next to nothing may be there to deal the work.
     deals = ratio >= _DEALS and len(ranks) > len(most) / 2
+    who = ranks_text(ranks)
     lines = [
         f"{seconds_text(float(least[heavy].mean()))} against {seconds_text(others_s)} of the others, in a run of "
         f"{seconds_text(times.elapsed_s)}",
-        f"the others are in MPI for {seconds_text(float(times.mpi_s[~heavy].mean()))}, "
-        f"{ranks_text(ranks)} for {seconds_text(float(times.mpi_s[heavy].mean()))}",
     ]
-    if at := evidence.waits_at(np.flatnonzero(~heavy).tolist()):
-        lines.append(f"most of that of the others is in {at}: look at the work before that call")
-    early_s = times.elapsed_s - float(times.time_s[~heavy].mean())
-    if early_s >= max(LEAST_S, LEAST_SHARE * times.elapsed_s):
-        lines.append(f"the others call MPI_Finalize {seconds_text(early_s)} earlier, and wait there")
     if still:
         lines.append(
-            f"of that they stood still for {seconds_text(float(times.still_s[heavy].mean()))}: slept, were stopped, or "
-            "waited for a file or another thread"
+            f"{who} stood still for {seconds_text(float(times.still_s[heavy].mean()))} of that: slept, stopped, or "
+            "waiting for a file or another thread"
         )
     if in_files:
         lines.append(
-            f"of that {seconds_text(files_s)} in MPI calls that read or write a file for the rank alone"
+            f"{who} spent {seconds_text(files_s)} of that in MPI calls that read or write a file for the rank alone"
         )
+    lines.append(
+        f"the others are in MPI for {seconds_text(float(times.mpi_s[~heavy].mean()))}, "
+        f"{who} for {seconds_text(float(times.mpi_s[heavy].mean()))}"
+    )
+    if at := evidence.waits_at(np.flatnonzero(~heavy).tolist()):
+        lines.append(f"the others spend most of their time in MPI in {at}: look at the work before that call")
+    early_s = times.elapsed_s - float(times.time_s[~heavy].mean())
+    if early_s >= max(LEAST_S, LEAST_SHARE * times.elapsed_s):
+        lines.append(f"the others call MPI_Finalize {seconds_text(early_s)} earlier, and wait there")
     return [
         Finding(
             name=NAME,
-            sentence=f"{ranks_text(ranks)} {what} {much}",
+            sentence=f"{who} {what} {much}",
             evidence=lines,
             ranks=ranks,
             cost_s=cost_s,
             estimate="the most useful time of a rank less the mean, and no more than the others waited",
-            do=f"give {ranks_text(ranks)} less of the work, or find out why the same work takes longer there",
+            do=f"give {who} less of the work, or find out why the same work takes longer there",
             command=None
             if len(evidence.recording.call_sites)
             else evidence.record_command("--trace", "--exact-times", "--callsites"),
