@@ -281,8 +281,13 @@ def test_a_matrix_of_many_pairs_is_by_node_and_opens_to_ranks(report, tmp_path, 
             return times
         }""")
         assert times == 2
+        # AND the text is of what is drawn
+        lines = page.locator("#matrix-picture li")
+        page.get_by_text("As text: messages between ranks").click()
+        assert lines.first.text_content().startswith("node0")
         # AND a double click opens, and does not zoom into what it opened
         canvas.dblclick(position=place)
+        assert lines.first.text_content().startswith("rank ")
         canvas.hover(position=middle_of(canvas, 63, 0, 64))
         assert tip.inner_text() == "rank 191 to rank 192: 1 kB, 1 message"
         assert (shown.problems, shown.requests) == ([], [])

@@ -33,6 +33,7 @@ function matrix(holder, largest, { label, view, switches = [], widest = 660 }) {
         note.textContent = shown.note ?? ""
         note.hidden = !shown.note
         drawn?.draw()
+        drawn?.retell()
     }
     const paint = (context, width) => {
         const room = Math.floor(edge(width)), cell = room / side, ink = context.fillStyle

@@ -114,7 +114,8 @@ function asText(label, told) {
 // pressed; `area` is where the arrows may go, and `beyond` is asked to bring there what is on the other side of its edge.
 function picture(holder, label, height, paint, at, step, told, { open, area, beyond } = {}) {
     const canvas = element("canvas", { tabindex: 0, role: "application", "aria-roledescription": "picture", "aria-label": `${label}; arrow keys say what is where` })
-    holder.append(canvas, asText(label, told))
+    const text = asText(label, told)
+    holder.append(canvas, text)
     let cursor = null, seen = false
     const draw = () => {
         const width = holder.clientWidth
@@ -168,7 +169,9 @@ function picture(holder, label, height, paint, at, step, told, { open, area, bey
     pictures.forEach(each => each.forget())
     pictures.add(own)
     sizes.observe(holder)
-    return { canvas, draw, cursor: () => cursor }
+    // Where something else is drawn, an open text is of that, too.
+    const retell = () => { if (text.open) text.dispatchEvent(new Event("toggle")) }
+    return { canvas, draw, retell, cursor: () => cursor }
 }
 
 // Ticks of an axis of whole numbers, or of none where they would stand on each other.
