@@ -243,6 +243,21 @@ def test_groups_end_where_nodes_end(nodes, groups, members):
     assert small.members[0][: len(found.members[0])] == found.members[0]
 
 
+def test_rows_of_digits_that_are_of_two_nodes_are_not_said_to_be_by_node(record):
+    # GIVEN three nodes in 85 parts each, and rows of eight parts
+    hosts = [rank % 3 for rank in range(1020)]
+    source, step = (each.ravel() for each in np.indices((1020, 500)))
+    ones = np.ones(len(source), np.int64)
+    found = detailed(CommMatrix(source, (source + step) % 1020, ones, ones, ones), hosts)
+    rows = coarser(found, 32).members
+    assert any(len({hosts[rank] for rank in row}) == 2 for row in rows)
+    # WHEN
+    text = render(msgspec.structs.replace(report_of(record()), matrix=found), section="matrix")
+    # THEN
+    assert "bytes sent, up to 32 ranks a row, to whom by column" in text and "by node" not in text
+    assert "node after node; a row may have ranks of two" in text
+
+
 def test_the_widest_distribution_is_not_cut():
     # GIVEN two cache channels and ranks that are not bound
     import numpy as np

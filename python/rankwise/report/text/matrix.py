@@ -39,7 +39,7 @@ def view(report: ReportData) -> list[RenderableType]:
         range(0, matrix.groups * matrix.ranks_per_group, matrix.ranks_per_group)
     )
     if matrix.members:
-        unit = f"up to {unit}, by node,"
+        unit = f"up to {unit}"
     parts: list[RenderableType] = [
         title(f"Communication matrix: bytes sent, {unit} a row, to whom by column"),
         Text(_column_names(firsts, width, step), style="dim"),
@@ -53,6 +53,8 @@ def view(report: ReportData) -> list[RenderableType]:
         f"9: {bytes_text(most)} to half of it, each digit less is half, 0: up to {bytes_text(most / 2**9)}"
     )
     parts.append(Text(" " * 8 + scale, style="dim"))
+    if matrix.members:
+        parts.append(Text(" " * 8 + "node after node; a row may have ranks of two", style="dim"))
     first, *others = report.pattern.lines()
     for line in (f"pattern: {first}", *others):
         parts += [Text(f"  {each}") for each in textwrap.wrap(line, 76)]
