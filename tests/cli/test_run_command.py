@@ -2,6 +2,7 @@
 """`rankwise run` on the MPIs at hand."""
 
 import os
+import socket
 import subprocess
 import sys
 
@@ -113,7 +114,12 @@ def test_a_program_that_binds_itself_elsewhere_is_reported_and_keeps_its_status(
 @pytest.mark.parametrize(
     ("sentence", "placement", "options", "line"),
     [
-        ("the placement was made for another kind of node for", "back", ["--node", "core:3"], ["{}", "true"]),
+        (
+            f"`{socket.gethostname()}`: the placement was made for nodes of another kind (`core:3`: ",
+            "back",
+            ["--node", "core:3"],
+            ["{}", "true"],
+        ),
         ("placement file `absent.json` cannot be read", "absent", [], ["{}", "true"]),
         ("the launch line has 3 ranks, the placement 2", "back", [], ["{}", "-n", "3", "true"]),
         ("there is no program `./nothing`", "back", [], ["{}", "-n", "2", "./nothing"]),

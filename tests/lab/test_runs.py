@@ -117,7 +117,8 @@ def test_a_placement_for_another_kind_of_node_is_refused_before_anything_is_made
     refused = lab("run", "--placement", tmp_path / "p.json", "--record", tmp_path / "app.rw", "--", "true")
     # THEN the sentence says why, the hint how to get one for this lab, and no recording was begun
     assert refused.returncode == 125
-    assert refused.stderr.startswith("error: the placement was made for another kind of node than `node0`")
+    assert refused.stderr.startswith("error: `node0`")
+    assert ": the placement was made for nodes of another kind (here: " in refused.stderr
     assert "hint: make one for lab `lab`: `rankwise measure --lab lab -o lab.machine.toml`" in refused.stderr
     assert not (tmp_path / "app.rw").exists()
 

@@ -148,8 +148,7 @@ def test_a_placement_for_other_nodes_is_refused():
         placement.check(Topology.of(OS_NODE, 2))
     # THEN nodes have their names, what is here is told in words, and the hint leads on
     assert refused.value.message == (
-        "the placement was made for another kind of node than `node0`, `node1`: cores, their numbers or what they "
-        "share differ (here package:2 core:2(indexes=0,2,1,3))"
+        "`node0`, `node1`: the placement was made for nodes of another kind (here: package:2 core:2(indexes=0,2,1,3))"
     )
     assert "`--node " in refused.value.hint
     with pytest.raises(RankwiseError, match="2 nodes, the topology 3"):

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TypeGuard
@@ -155,9 +155,7 @@ class Placement:
         triples = list(zip(self.node_names, self.topology_sha256, topology.nodes, strict=True))
         if others := [(name, node) for name, wanted, node in triples if wanted != node.sha256]:
             raise RankwiseError(
-                f"the placement was made for another kind of node than {names_text([name for name, _ in others])}: "
-                "cores, their numbers or what they share differ "
-                f"(here {'; '.join(sorted({node.kind for _, node in others}))})",
+                for_another_kind([name for name, _ in others], "here", {node.kind for _, node in others}),
                 "make the placement again for these nodes, or describe those that it was made for, for example "
                 "`--node 'package:2 core:2'`",
             )
@@ -206,7 +204,19 @@ def fits(recorded: Placement | None, topology: Topology) -> TypeGuard[Placement]
     return misfit(recorded, topology) is None
 
 
-def names_text(nodes: Sequence[str]) -> str:
+def for_another_kind(nodes: Sequence[str], where: str, kinds: Iterable[str]) -> str:
+    """Why a placement is refused, for a message.
+
+    Args:
+        nodes: Names of the nodes that it has.
+        where: `here`, or what nodes were looked for in.
+        kinds: Of the nodes that are there.
+    """
+    there = "; ".join(sorted(kinds)) or "not known"
+    return f"{_names_text(nodes)}: the placement was made for nodes of another kind ({where}: {there})"
+
+
+def _names_text(nodes: Sequence[str]) -> str:
     """Names of nodes for a message, the first three and how many more."""
     more = f" and {len(nodes) - 3} more" if len(nodes) > 3 else ""
     return ", ".join(f"`{name}`" for name in nodes[:3]) + more

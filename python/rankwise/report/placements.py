@@ -10,7 +10,7 @@ import numpy as np
 
 from rankwise.errors import RankwiseError
 from rankwise.machine import topology as topologies
-from rankwise.machine.placement import Placement, names_text
+from rankwise.machine.placement import Placement, for_another_kind
 from rankwise.machine.synthetic import numbers_cores
 from rankwise.machine.topology import NodeTopology, Topology
 from rankwise.placement import file as placement_file
@@ -90,10 +90,12 @@ def _recorded_nodes(recording: Recording, placement: Placement) -> Topology:
     known = {node.sha256: node for node in recording.topology.nodes} if recording.topology else {}
     missing = [at for at, sha256 in enumerate(placement.topology_sha256) if sha256 not in known]
     if missing:
-        kinds = "; ".join(sorted({node.kind for node in known.values()})) or "not known"
         raise RankwiseError(
-            f"the placement was made for another kind of node for "
-            f"{names_text([placement.node_names[at] for at in missing])} than the recording's ({kinds})",
+            for_another_kind(
+                [placement.node_names[at] for at in missing],
+                "in the recording",
+                {node.kind for node in known.values()},
+            ),
             "describe the nodes that it was made for, for example `--node 'package:2 core:2'`",
         )
     return Topology(tuple(known[sha256] for sha256 in placement.topology_sha256))

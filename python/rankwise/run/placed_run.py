@@ -14,7 +14,7 @@ from rankwise.launchers.detect import find_program
 from rankwise.launchers.hosts import on_hosts
 from rankwise.launchers.library import expected_library
 from rankwise.launchers.placed import CannotDeal
-from rankwise.machine.placement import Placement, names_text
+from rankwise.machine.placement import Placement, for_another_kind
 from rankwise.machine.topology import NodeTopology, Topology, describe, from_this_machine
 from rankwise.placement.file import load
 from rankwise.record import recording_run as recorder
@@ -157,7 +157,7 @@ def topologies(placement: Placement, machine: str | None, node: str | None) -> l
                 f"`{machine}` describes an emulated machine, whose nodes exist in the lab only",
                 "run it there: `rankwise lab run --placement ... -- ./app`",
             )
-        kinds, called = topology_of(described, Path(machine).parent).nodes, f"those of `{machine}`"
+        kinds, called = topology_of(described, Path(machine).parent).nodes, f"in `{machine}`"
     elif node is not None:
         kinds, called = (describe(node),), f"`{node}`"
     else:
@@ -166,8 +166,7 @@ def topologies(placement: Placement, machine: str | None, node: str | None) -> l
     named = zip(placement.node_names, placement.topology_sha256, strict=True)
     if others := [name for name, wanted in named if wanted not in known]:
         raise RankwiseError(
-            f"the placement was made for another kind of node for {names_text(others)} than {called} "
-            f"({'; '.join(sorted({kind.kind for kind in kinds}))})",
+            for_another_kind(others, called, {kind.kind for kind in kinds}),
             "describe the node that it was made for, for example `--node 'package:2 core:2'`, or name its machine "
             "file with `--machine FILE`",
         )
