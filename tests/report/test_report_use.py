@@ -280,7 +280,7 @@ def test_ranks_that_a_finding_names_are_in_each_view_and_first(made, count):
     text = render_text(report, section="use")
     firsts = re.findall(r"^  rank .*\n  (\d+) ", text, re.MULTILINE)
     assert len(firsts) >= 3 and set(firsts) == {str(named)}
-    assert ("the 32 ranks that findings name, then" in text) == (count > 32)
+    assert ("the 32 ranks: those that findings name, then" in text) == (count > 32)
 
 
 @pytest.mark.parametrize(

@@ -105,10 +105,10 @@ def named_first(use: Use, places: Iterable[int], named: Collection[int]) -> list
     return sorted(places, key=lambda at: (ranks[at] not in named, ranks[at]))
 
 
-def rank_order(named: Collection[int]) -> str:
-    """Which ranks those of `worst_ranks` are, where there are more."""
-    first = "that findings name, then " if named else ""
-    return f"{first}that waited longest for a core"
+def rank_order(named: Collection[int]) -> tuple[str, str]:
+    """Which ranks those of `worst_ranks` are, where there are more: the word behind their number, and their order."""
+    longest = "that waited longest for a core"
+    return ("ranks:", f"those that findings name, then those {longest}") if named else ("ranks", longest)
 
 
 def rank_notes(use: Use) -> list[str]:

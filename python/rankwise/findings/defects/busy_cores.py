@@ -28,10 +28,10 @@ Its cost: the mean time that ranks waited for a core, if it is 5 % of their
 time or more. Sometimes one rank waits for its core more than the others, and
 they wait for this rank in MPI. Then the cost is the time that it surely
 waited outside MPI, minus the time that the others waited for a core. It is
-never more than the others' time in MPI. In both cases the cost leaves at
-least the time of the rank that computes longest and, with a trace, the run
-time on an ideal network. If all ranks lose their core in turn and wait for
-each other, the true cost is higher.
+never more than the others' time in MPI. In both cases the cost is never so
+large that the run would be shorter than the computation of the rank that
+computes longest or, with a trace, than on an ideal network. If all ranks lose
+their core in turn and wait for each other, the true cost is higher.
 
 The times of calls, of computation, and of waiting for others contain this
 waiting.

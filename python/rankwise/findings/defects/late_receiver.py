@@ -25,10 +25,10 @@ How it is detected: from a trace with exact times. There are two cases. First:
 the receive was posted when the send, or the wait for it, had already begun.
 Then the sender waited until the receive was posted. Second: the receive was
 posted in time, but the receiver was outside MPI, and the send ended when the
-receiver entered MPI again. (To know that, Rankwise looks at all such sends.
-The time from the receiver's entry to their end must vary by less than half as
-much as their whole time.) Only time in which the receiver was outside MPI
-counts.
+receiver entered MPI again. (To know that, Rankwise looks at all such sends. It
+compares two times of each: from the receiver's entry to the end of the send,
+and from the begin of the send to its end. The first must vary less than half
+as much as the second.) Only time in which the receiver was outside MPI counts.
 
 If a call needs several messages, only the last one counts. Between hosts, a
 wait must be longer than the error of their clocks.

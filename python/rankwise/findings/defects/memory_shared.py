@@ -41,9 +41,9 @@ controllers: the bytes that each socket read and wrote.
 
 Shown if: the run with the ranks spread is predicted to save 10 % of its time
 and 10 ms. It must save 10 % also if the numbers of the machine file are a
-little different (within their intervals). Or all the time one socket moved 80
-% of the bytes per second that its memory can carry by the machine file, while
-a socket with fewer ranks moved less than half as many.
+little different (within their intervals). Or one socket moved, all the time,
+at least 80 % of what the machine file says its memory can carry, while a
+socket with fewer ranks moved at most half as many bytes.
 
 Its cost: the predicted time of the recorded placement, minus that with the
 ranks spread. It is never more than a memory that costs nothing would save.

@@ -32,9 +32,9 @@ ran 2.4 times as fast (hpc-uk/archer-benchmarks).
 
 How it is detected: Rankwise compares two orders of the ranks on the same
 cores: as they ran, and in the order of the machine, which fills each cache,
-package and node before the next one. It looks for twice as many bytes that go
-from one cache, package or node to another as they ran; the difference must be
-a quarter of all bytes.
+package and node before the next one. As they ran, at least twice as many bytes
+must leave a cache, package or node. The difference must be at least a quarter
+of all bytes.
 
 Shown if: with a machine file (`--machine`), the order of the machine is
 predicted to save 10 % of the run time, also if the numbers of the file are a

@@ -53,7 +53,7 @@ def view(report: ReportData) -> list[RenderableType]:
 
 
 def _ranks(use: Use, named: Collection[int]) -> list[RenderableType]:
-    places, more = _worst(words.worst_ranks(use, named), "ranks", words.rank_order(named))
+    places, more = _worst(words.worst_ranks(use, named), *words.rank_order(named))
     rows = [
         (str(use.ranks.rank[at]), *map(_short, words.rank_use(use.ranks, at)))
         for at in words.named_first(use, places, named)
@@ -62,7 +62,7 @@ def _ranks(use: Use, named: Collection[int]) -> list[RenderableType]:
 
 
 def _counters(use: Use, named: Collection[int]) -> list[RenderableType]:
-    places, more = _worst(words.worst_ranks(use, named), "ranks", words.rank_order(named))
+    places, more = _worst(words.worst_ranks(use, named), *words.rank_order(named))
     rows = [
         (str(use.ranks.rank[at]), *(words.counter_text(each, at) for each in use.counters))
         for at in words.named_first(use, places, named)
