@@ -28,9 +28,9 @@ If Rankwise predicts that a placement is faster, is it, and by how much? In shor
 
 {sentences}
 
-*Held out* programs had no part in the making of Rankwise: no number, no rule and no choice was fitted to them. Only
-their errors say what to expect of your program. *Development* programs were looked at while the model was made. *By
-network bytes* and *by SimGrid* are two other ways to predict ([below](#what-came-out)).
+*Held out* programs were not used to make Rankwise: no number, no rule and no choice was fitted to them. So only their
+errors say what to expect of your program. *Development* programs were used while the model was made. *By network bytes*
+and *by SimGrid* are two other ways to predict ([below](#what-came-out)).
 
 Each program was recorded once. All its placements were predicted from this recording, and then run. No setting was
 chosen for a single program. Runs that the [lab](lab.md) does not call valid, or that others disturbed, do not count.
@@ -40,15 +40,15 @@ All others are on this page.
 
 {overview}
 
-Numbers of held-out programs that miss their aim are **bold**. We chose the aims; no experiment gave them. 80 to 95 % of
-the times should lie in their interval; if more do, the intervals are wider than they need be. A case is a program with
-one number of ranks at one rate of the network.
+If a number of held-out programs misses its aim, it is **bold**. We chose the aims; they do not come from an experiment.
+80 to 95 % of the times should lie in their interval. If more do, the intervals are wider than they need be. A case is a
+program with a certain number of ranks and a certain rate of the network.
 
 | column | meaning |
 |---|---|
-| in order | of how many pairs of placements the faster one is predicted to be the faster one. \
+| in order | in how many pairs of placements the prediction says rightly which one is faster. \
 A pair counts if the measured intervals of its two times do not overlap |
-| median error, worst | predicted time / measured time - 1, in the median (without its sign), and the largest |
+| median error, worst | an error is predicted time / measured time - 1: the median (without sign), and the largest one |
 | in interval | how often the measured median lies in the predicted interval |
 | width | how wide this interval is: upper end / lower end - 1, in the median |
 | gains | how often the predicted saving of `optimised` over blocked, cyclic and worst is within 5 percentage points |
@@ -62,8 +62,8 @@ A pair counts if the measured intervals of its two times do not overlap |
 recorded one) / rate of all interfaces together |
 | SimGrid | the replay of SimGrid (`smpirun -replay`), of the same schedule with the same machine file |
 
-Rankwise and *network bytes* know how long the recorded run took. So the recorded placement does not count in errors
-and intervals. It counts in pairs and gains.
+Rankwise and *network bytes* know how long the recorded run took. So to predict the recorded placement would be too
+easy: it does not count in errors and intervals. It counts in pairs and gains.
 
 ![Predicted against measured times, {panels}; the grey band is within 15 %]({figure})
 
@@ -82,8 +82,9 @@ A run does not count if the lab does not call it [valid](lab.md#is-a-run-valid),
 time of a run begins when the last rank leaves `MPI_Init`, and ends when the last rank calls `MPI_Finalize`. Of several
 runs the median counts.
 
-`optimised` is what `rankwise place` finds, `worst` is the slowest placement that its search predicts, and `random` ones
-have the ranks in random order. These runs were made (*machine file*: its rate, and how the SHA-256 of the file begins):
+Which placements? `optimised` is what `rankwise place` finds, `worst` is the slowest one that its search predicts, and
+`random` ones have the ranks in random order. The table counts the runs. (*Machine file*: its rate, and the beginning of
+its SHA-256.)
 
 {validations}
 
