@@ -46,7 +46,7 @@ program with a certain number of ranks and a certain rate of the network.
 
 | column | meaning |
 |---|---|
-| in order | in how many pairs of placements the prediction says rightly which one is faster. \
+| in order | in how many pairs of placements the prediction is right about which one is faster. \
 A pair counts if the measured intervals of its two times do not overlap |
 | median error, worst | an error is predicted time / measured time - 1: the median (without sign), and the largest one |
 | in interval | how often the measured median lies in the predicted interval |
