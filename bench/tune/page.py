@@ -74,13 +74,13 @@ def _summary(results: Results) -> Iterator[str]:
     rows = []
     for kind, found in targets.kinds(results).items():
         verdicts = [verdict for _, _, verdict in found]
-        met = sum(each.startswith("met") for each in verdicts)
-        by_median = sum(each.startswith("the median meets") for each in verdicts)
-        missed = sum("miss" in each for each in verdicts)
+        by_median = sum(each.startswith("met by the median") for each in verdicts)
+        met = sum(each.startswith("met") for each in verdicts) - by_median
+        missed = sum(each.startswith("missed") for each in verdicts)
         rows.append(
             [kind, *map(str, (len(found), met, by_median, missed, len(found) - met - by_median - missed))]
         )
-    yield "How many of the [targets](#targets) are met? By the median only: the interval allows that it is missed."
+    yield "How many of the [targets](#targets) are met? By the median only: the interval reaches beyond the target."
     yield ""
     yield from table(titles, rows)
     yield ""

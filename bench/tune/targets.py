@@ -23,7 +23,7 @@ def _row(target: str, values: list[float], is_met: Callable[[float], bool], text
     agree = {is_met(end) for end in (middle.low, middle.high)} == {met}
     verdict = "met" if met else "missed"
     if not agree:
-        verdict = f"the median {'meets' if met else 'misses'} it; the interval allows both"
+        verdict += " by the median, but not surely"
     return target, cell(values, text, unit), verdict
 
 
