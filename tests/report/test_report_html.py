@@ -18,11 +18,9 @@ from rankwise.findings.finding import Finding
 from rankwise.recording import Recording
 from rankwise.report.build import build
 from rankwise.report.data import to_dict
-from rankwise.report.html import _page, coded, drawn_from, render
-from rankwise.report.html.fitting import CUTS
+from rankwise.report.html import render
 from rankwise.report.placements import Asked, asked_placements
 from rankwise.report.tuning import TunedChange
-from rankwise.report.use_data import Timeline, Track
 
 EVIL = '</script><script>document.title="owned"</script><img src=x onerror=alert(1)>'
 FIRST = ["fix", "efficiency", "time", "map"]
@@ -124,66 +122,7 @@ def test_the_page_carries_what_it_draws_with_four_digits(report):
 @pytest.mark.parametrize("ranks", [16, 256, 4096, 10_000])
 def test_the_page_is_small(report, ranks):
     page = render(enlarged(report, ranks))
-    assert len(page.encode()) < 2_000_000 and "Left out, because" not in page
-
-
-def heavy(report, ranks, placements):
-    """As many numbers as a report can have: of few ranks each part of the matrix has all pairs."""
-    large = enlarged(report, ranks)
-    ran, whole = large.map.placed[0], large.matrix_parts.parts[0]
-    placed = [ran, *(msgspec.structs.replace(ran, name=f"placement {at}") for at in range(placements))]
-    parts = [
-        whole,
-        *(msgspec.structs.replace(whole, name=f"comm {at}", kind="communicator") for at in range(4)),
-    ]
-    return msgspec.structs.replace(
-        large,
-        map=msgspec.structs.replace(large.map, placed=placed),
-        matrix_parts=msgspec.structs.replace(large.matrix_parts, parts=parts if ranks <= 256 else [whole]),
-    )
-
-
-@pytest.mark.parametrize(
-    ("ranks", "placements", "cut"),
-    [(256, 0, "messages of single communicators"), (10_000, 5, "maps of placements from the third on")],
-)
-def test_what_is_least_useful_is_left_out_of_a_page_that_would_be_too_large(report, ranks, placements, cut):
-    # GIVEN a page of more than 2 MB
-    large = heavy(report, ranks, placements)
-    assert len(_page(large, large, {}, coded(drawn_from(large))).encode()) > 2_000_000
-    # WHEN
-    page = render(large)
-    # THEN it is not that large, and says what is not in it
-    assert len(page.encode()) <= 2_000_000
-    assert re.search(f"Left out, because the page would be larger than 2 MB: [^.]*{cut}", page)
-    # AND bytes of placements that are not drawn are there all the same
-    table = page[page.index('id="placements"') :] if placements else ""
-    assert all(f"<td>placement {at}</td>" in table for at in range(placements))
-
-
-def test_every_way_to_leave_out_leaves_less(report):
-    large = heavy(report, 256, 5)
-    tracks = [Track("waiting for a core", 0, f"rank {rank}", [0.5], [2], []) for rank in range(256)]
-    use = msgspec.structs.replace(large.use, timeline=Timeline([0.0, 1.0], tracks))
-    large = msgspec.structs.replace(large, use=use)
-    size = len(coded(drawn_from(large)))
-    for _, _, less in CUTS:
-        large = less(large)
-        assert size > (size := len(coded(drawn_from(large))))
-    # AND sums are the same
-    assert sum(large.pair_waits.waited_s) == pytest.approx(sum(enlarged(report, 256).pair_waits.waited_s))
-
-
-def test_curves_that_are_left_out_leave_some_of_each_kind(report):
-    # GIVEN more curves of one kind than a page that is too large has of all, and two of another behind them
-    waits = [Track("waiting for a core", 0, f"rank {at}", [at / 16], [2], []) for at in range(16)]
-    bytes_of = [Track("bytes", 0, f"eth{at}", [1e9 * at], None, []) for at in range(2)]
-    use = msgspec.structs.replace(report.use, timeline=Timeline([0.0, 1.0], waits + bytes_of))
-    (less,) = [cut for section, _, cut in CUTS if section == "use"]
-    # WHEN
-    fewer = less(msgspec.structs.replace(report, use=use))
-    # THEN those with the most are there, in their order
-    assert fewer.use.timeline.tracks == waits[-4:] + bytes_of
+    assert len(page.encode()) < 2_000_000 and "Left out, so that" not in page
 
 
 def test_the_first_screen_is_the_same_for_all_recordings(report, record):

@@ -237,7 +237,7 @@ def middle_of(canvas, row, column, rows):
 def test_a_matrix_of_many_pairs_is_by_node_and_opens_to_ranks(report, tmp_path, ranks):
     # GIVEN a halo of 26 points
     page_text = render(halo(report, ranks, 26))
-    assert len(page_text.encode()) < 2_000_000 and "Left out, because" not in page_text
+    assert len(page_text.encode()) < 2_000_000 and "Left out, so that" not in page_text
     assert "Lines are where a node ends" in page_text
     with opened(page_text, tmp_path) as shown:
         page = drawn(shown)

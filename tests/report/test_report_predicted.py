@@ -264,7 +264,7 @@ def test_the_page_of_many_ranks_with_timelines_is_small(report):
     placed = [ran, msgspec.structs.replace(ran, name=PLACED)]
     many = msgspec.structs.replace(many, map=msgspec.structs.replace(many.map, placed=placed))
     page = render(many)
-    assert len(page.encode()) < 2_000_000 and "Left out, because" not in page
+    assert len(page.encode()) < 2_000_000 and "Left out, so that" not in page
 
 
 def test_timelines_of_many_ranks_have_fewer_pieces():

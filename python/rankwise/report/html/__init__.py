@@ -7,7 +7,7 @@ import base64
 import json
 import re
 import zlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from typing import Any, cast
 
@@ -46,8 +46,6 @@ from rankwise.report.predicted import words as predicted_words
 # Rows of a table; others are in the JSON.
 _MOST_ROWS = 400  # of a table: with 500 nothing else fits into 2 MB at 10 000 ranks
 
-_SENTENCES = 5_000  # bytes for all that say what a page leaves out
-
 _SCRIPTS = ("page.js", "matrix.js", "map.js", "charts.js")
 
 
@@ -73,28 +71,18 @@ def environment() -> jinja2.Environment:
 
 def render(report: ReportData) -> str:
     """The whole page; of what would be larger than 2 MB, without what is least useful (`fitting`)."""
-    cut: dict[str, list[str]] = {}
-    carried, kept = coded(drawn_from(report)), report
-    page = _page(report, kept, cut, carried)
-    # Of what is not drawn nothing is cut; sentences say what is left out.
-    room = fitting.MOST_BYTES - (len(page.encode()) - len(carried))
-    for section, what, less in fitting.CUTS:
-        if len(carried) <= room - (_SENTENCES if cut else 0):
-            break
-        smaller = less(kept)
-        if smaller != kept:
-            cut.setdefault(section, []).append(what)
-            carried, kept = coded(drawn_from(smaller)), smaller
-    return _page(report, kept, cut, carried) if cut else page
+    whole = fitting.Kept(report, _MOST_ROWS)
+    return fitting.fitted(whole, fitting.CUTS, lambda kept, cut: _page(report, kept, cut))
 
 
-def _page(whole: ReportData, report: ReportData, cut: dict[str, list[str]], carried: Markup) -> str:
+def _page(whole: ReportData, kept: fitting.Kept, cut: Mapping[str, list[str]]) -> str:
     """Of what is kept of a report; tables of placements have all of it."""
-    made = environment()
+    made, report = environment(), kept.report
     given: dict[str, Any] = {
         "report": report,
         "cut": cut,
-        "most_rows": _MOST_ROWS,
+        "undrawn": kept.without,
+        "most_rows": kept.most_rows,
         "first_findings": FIRST_FINDINGS,
         "host_names": short_names(report.program.hosts),
         "shown_in": finding_words.shown_in,
@@ -114,7 +102,7 @@ def _page(whole: ReportData, report: ReportData, cut: dict[str, list[str]], carr
         "predicted_timeline_legend": predicted.timeline_legend(),
         "use": report.use,
         "talk": communication_words,
-        "tree": call_tree.call_tree(report, _MOST_ROWS),
+        "tree": call_tree.call_tree(report, kept.most_rows),
         "size_rows": communication_words.size_rows(report),
         "size_legend": communication.channels(report),
         "state_legend": communication.state_legend(report),
@@ -138,7 +126,7 @@ def _page(whole: ReportData, report: ReportData, cut: dict[str, list[str]], carr
         titles=there,
         style=style("predicted.css"),
         script=script("predicted.js"),
-        coded=carried,
+        coded=coded(drawn_from(kept)),
     )
 
 
@@ -152,30 +140,36 @@ def script(*more: str) -> Markup:
     return Markup("".join(map(_file, (*_SCRIPTS, *more))))
 
 
-def drawn_from(report: ReportData) -> dict[str, Any]:
+def drawn_from(kept: fitting.Kept) -> dict[str, Any]:
     """What rasters are drawn from, with four digits, pairs with the three that are shown: 10 000 ranks fit in 2 MB.
 
     As the report's JSON has it, but places of pairs, which ascend, are told by how far each is from the one before.
     """
+    report = kept.report
+    by_rank = {"ranks", "matrix", "waiting"} - kept.without
     content: dict[str, Any] = msgspec.to_builtins(
         {
-            "program": {"world_size": report.program.world_size, "hosts": report.program.hosts},
+            "program": {"world_size": report.program.world_size, "hosts": _hosts(kept)},
             "elapsed_s": report.program.elapsed_s,
-            "ranks": {name: getattr(report.ranks, name) for name in ("rank", "host", "time_s")},
-            "time": report.time,
-            "matrix": report.matrix,
-            "parts": report.matrix_parts.parts,
-            "pair_waits": report.pair_waits,
+            "ranks": {name: getattr(report.ranks, name) for name in ("rank", "host", "time_s")}
+            if by_rank
+            else None,
+            "time": None if "ranks" in kept.without or kept.most_bars else report.time,
+            "bars": None if "ranks" in kept.without else _bars(kept),
+            "matrix": None if "matrix" in kept.without else report.matrix,
+            "parts": [] if "matrix" in kept.without else report.matrix_parts.parts,
+            "pair_waits": None if "waiting" in kept.without else report.pair_waits,
             "sizes": report.sizes,
             "over_time": report.over_time,
-            "map": report.map,
+            "map": {"kinds": [], "placed": []} if "map" in kept.without else report.map,
             "timeline": report.use.timeline,
-            "tuning": report.tuning,
+            "tuning": report.tuning[: kept.most_rows],
             "predicted": predicted.drawn(report),
         }
     )
     matrix, waits, parts = content["matrix"], content["pair_waits"], content["parts"]
-    matrix["cells"] = distances(matrix.pop("source"), matrix.pop("destination"), matrix["groups"])
+    if matrix is not None:
+        matrix["cells"] = distances(matrix.pop("source"), matrix.pop("destination"), matrix["groups"])
     for part in parts:
         part["pairs"] = distances([0] * len(part["pairs"]), part["pairs"], 1)
         part["time_s"] = part["time_s"] and rounded(part["time_s"])
@@ -184,10 +178,44 @@ def drawn_from(report: ReportData) -> dict[str, Any]:
         waits["cells"] = distances(waits.pop("waiting"), waits.pop("late"), waits["groups"])
         waits["waited_s"] = rounded(waits["waited_s"])
         waits["calls"] = [int(each) for each in rounded(waits["calls"])]
-    for columns in (matrix, *parts, *(placed["links"] for placed in content["map"]["placed"])):
+    content["map"] = fitting.smaller_map(content["map"], kept.most_links, kept.most_nodes)
+    links = (placed["links"] for placed in content["map"]["placed"])
+    for columns in (*([matrix] if matrix else ()), *parts, *links):
         for name in ("messages", "bytes"):
             columns[name] = [int(each) for each in rounded(columns[name])]
     return cast(dict[str, Any], short(content))
+
+
+def _hosts(kept: fitting.Kept) -> list[str]:
+    """Names; if only tracks are told by them, empty ones for all others."""
+    hosts = kept.report.program.hosts
+    if not kept.without >= {"ranks", "matrix", "waiting"}:
+        return hosts
+    timeline = kept.report.use.timeline
+    named = {track.host for track in timeline.tracks} if timeline else set()
+    return [name if at in named else "" for at, name in enumerate(hosts)]
+
+
+def _bars(kept: fitting.Kept) -> dict[str, Any] | None:
+    """Names of bars and the mean time of each, whole and in parts; `None` where all ranks have their own."""
+    ranks, time = kept.report.ranks, kept.report.time
+    if not kept.most_bars or time is None:
+        return None
+    together = -(-len(ranks.rank) // kept.most_bars)
+    pieces = [slice(at, at + together) for at in range(0, len(ranks.rank), together)]
+
+    def means(column: list[float]) -> list[float]:
+        return [sum(column[piece]) / len(column[piece]) for piece in pieces]
+
+    return {
+        "names": [f"ranks {ranks.rank[piece][0]}-{ranks.rank[piece][-1]}" for piece in pieces],
+        "time_s": means(ranks.time_s),
+        "time": {
+            name: means(column)
+            for name, column in msgspec.structs.asdict(time).items()
+            if column and name.endswith("_s")
+        },
+    }
 
 
 def coded(content: object) -> Markup:

@@ -37,7 +37,7 @@ function nodeBox(node, kind, open, alone = false) {
 // One placement beside the next; of several that were asked for, tabs choose the second one.
 function drawMap(holder, report) {
     const { placed } = report.map
-    const titles = placed.map(each => `${each.name}: ${bytesText(sum(each.nodes.map(node => node.sent_bytes)))} between nodes`)
+    const titles = placed.map(each => `${each.name}: ${bytesText(sum(each.nodes.map(node => node.sent_bytes)) + (each.more?.sent_bytes ?? 0))} between nodes`)
     if (placed.length == 1) return void holder.append(placedMap(report, placed[0]))
     const second = element("div")
     const show = at => second.replaceChildren(placedMap(report, placed[at + 1]))
@@ -48,7 +48,7 @@ function drawMap(holder, report) {
 }
 
 // Links of all placements have one scale of colours.
-function placedMap(report, { nodes, links }) {
+function placedMap(report, { nodes, links, more }) {
     const { kinds } = report.map
     const few = nodes.length <= 8
     // So many cores are looked at without scrolling.
@@ -65,7 +65,7 @@ function placedMap(report, { nodes, links }) {
             const node = nodes.find(each => each.ranks.includes(Number(ask.value)))
             found.replaceChildren(...(ask.value !== "" && node ? [nodeBox(node, kinds[node.kind], true)] : []))
         })
-        parts.push(element("p", { class: "soft" }, `${nodes.length} nodes; the 8 with the most bytes to and from others. `, element("label", {}, "Node of rank ", ask)), found)
+        parts.push(element("p", { class: "soft" }, `${nodes.length + (more?.nodes ?? 0)} nodes; the 8 with the most bytes to and from others. `, element("label", {}, "Node of rank ", ask)), found)
     }
     const square = element("div", { class: "picture" })
     if (nodes.length > 1) {

@@ -329,9 +329,12 @@ async function start() {
     const report = JSON.parse(await new Response(plain).text())
     const look = JSON.parse(document.getElementById("look").textContent)
     const place = name => document.getElementById(name)
-    const { ranks, program } = report
+    const { ranks, program, bars } = report
     if (place("map-picture")) drawMap(place("map-picture"), report)
-    if (place("ranks-picture")) {
+    // Of more ranks than the page has room for, each bar is the mean of some.
+    if (place("ranks-picture") && bars)
+        stacks(place("ranks-picture"), "time of neighbouring ranks, mean", look.parts.map(part => ({ ...part, seconds: bars.time[`${part.key}_s`] })), bars.names, bars.time_s)
+    else if (place("ranks-picture")) {
         const parts = look.parts.map(part => ({ ...part, seconds: report.time[`${part.key}_s`] }))
         const shown = element("div")
         const byRank = order => () => {

@@ -7,8 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import msgspec
-
 from rankwise.compare import words as compare_words
 from rankwise.compare.comparison import Comparison, Difference
 from rankwise.compare.scaling import Scaling, ScalingRow
@@ -17,12 +15,11 @@ from rankwise.quantities import counted, seconds_text
 from rankwise.report import efficiency_words, time_words
 from rankwise.report.data import ReportData
 from rankwise.report.html import coded, environment, script, short, stack, style
+from rankwise.report.html.fitting import fitted
 from rankwise.report.html.look import BLUE, GREEN, ORANGE, PINK, SKY
-from rankwise.report.html.several import curves
-from rankwise.report.html.several.matrices import matrices, seats
+from rankwise.report.html.several import curves, fitting
+from rankwise.report.html.several.matrices import matrices
 
-# Of the maps of a page together: more make a page of several MB.
-_MOST_LINKS = 30_000
 _MOST_ROWS = 500
 _FALLS = 0.98
 _FIRST = {"fix": "What to fix", "efficiency": "Efficiency", "time": "Time", "map": "Map"}
@@ -46,7 +43,7 @@ class Factor:
 
 
 def render_comparison(found: Comparison, before: ReportData, after: ReportData) -> str:
-    """The page of runs before and after.
+    """The page of runs before and after, of at most 2 MB (`fitting`).
 
     Args:
         found: What changed.
@@ -55,38 +52,40 @@ def render_comparison(found: Comparison, before: ReportData, after: ReportData) 
     """
     sides = {"before": before, "after": after}
     names = {each.name for each in found.new}
-    groups: dict[str, list[Difference]] = {}
-    for each in found.differences[:_MOST_ROWS]:
-        groups.setdefault(each.of, []).append(each)
-    compared = matrices(before, after)
-    return _render(
-        "several/comparison.html.jinja",
-        list(sides.values()),
-        list(sides),
-        _FIRST | {"fix": "What changed", "matrix": "Communication matrix", "all": "All numbers"},
-        {"compared": compared, "ranks": seats(before, after)} if compared else {},
-        compared=compared,
-        found=found,
-        headline=compare_words.headline(
-            found,
-            [
-                compare_words.Side(each.program.name, each.program.world_size, len(each.program.hosts))
-                for each in (before, after)
-            ],
-        ),
-        sides=sides,
-        diff=compare_words,
-        factors=_factors(found, after.efficiency or before.efficiency),
-        bars=_bars(sides),
-        still=[each for each in after.findings if each.name not in names],
-        least=[each for each in found.differences if each.of in ("time", "waiting")],
-        groups=groups,
-        left_out=max(len(found.differences) - _MOST_ROWS, 0),
-    )
+
+    def page(kept: fitting.Kept, cut: Mapping[str, list[str]]) -> str:
+        groups: dict[str, list[Difference]] = {}
+        for each in found.differences[: kept.most_rows]:
+            groups.setdefault(each.of, []).append(each)
+        return _page(
+            "several/comparison.html.jinja",
+            kept,
+            cut,
+            _FIRST | {"fix": "What changed", "matrix": "Communication matrix", "all": "All numbers"},
+            found=found,
+            headline=compare_words.headline(
+                found,
+                [
+                    compare_words.Side(each.program.name, each.program.world_size, len(each.program.hosts))
+                    for each in (before, after)
+                ],
+            ),
+            sides=sides,
+            diff=compare_words,
+            factors=_factors(found, after.efficiency or before.efficiency),
+            bars=_bars(sides),
+            still=[each for each in after.findings if each.name not in names],
+            least=[each for each in found.differences if each.of in ("time", "waiting")],
+            groups=groups,
+            left_out_rows=max(len(found.differences) - kept.most_rows, 0),
+        )
+
+    whole = fitting.Kept(tuple(sides.items()), matrices(before, after), _MOST_ROWS)
+    return fitted(whole, fitting.CUTS, page)
 
 
 def render_scaling(found: Scaling, runs: Sequence[ReportData]) -> str:
-    """The page of runs on different numbers of ranks.
+    """The page of runs on different numbers of ranks, of at most 2 MB (`fitting`).
 
     Args:
         found: Their efficiencies.
@@ -97,46 +96,52 @@ def render_scaling(found: Scaling, runs: Sequence[ReportData]) -> str:
     columns = [
         (name, colour, [getattr(row, key) for row in found.rows]) for name, colour, key in _columns(found)
     ]
-    return _render(
-        "several/scaling.html.jinja",
-        runs,
-        names,
-        _FIRST,
-        {},
-        found=found,
-        headline=compare_words.scaling_headline(found, runs[-1].program.name),
-        last=runs[-1],
-        sentences=_sentences(found),
-        crowded=compare_words.without_cores(found),
-        columns=[] if found.no_efficiencies else columns,
-        speed_up=curves.speed_up(ranks, [row.speed_up for row in found.rows], BLUE),
-        efficiencies=None if found.no_efficiencies else curves.efficiencies(ranks, columns),
-        bars=_bars(dict(zip(names, runs, strict=True))),
-    )
+
+    def page(kept: fitting.Kept, cut: Mapping[str, list[str]]) -> str:
+        return _page(
+            "several/scaling.html.jinja",
+            kept,
+            cut,
+            _FIRST,
+            found=found,
+            headline=compare_words.scaling_headline(found, runs[-1].program.name),
+            last=runs[-1],
+            sentences=_sentences(found),
+            crowded=compare_words.without_cores(found),
+            columns=[] if found.no_efficiencies else columns,
+            speed_up=curves.speed_up(ranks, [row.speed_up for row in found.rows], BLUE),
+            efficiencies=None if found.no_efficiencies else curves.efficiencies(ranks, columns),
+            bars=_bars(dict(zip(names, runs, strict=True))),
+        )
+
+    whole = fitting.Kept(tuple(zip(names, runs, strict=True)), None, _MOST_ROWS)
+    return fitted(whole, fitting.CUTS, page)
 
 
-def _render(
-    template: str,
-    runs: Sequence[ReportData],
-    names: Sequence[str],
-    contents: Mapping[str, str],
-    drawn: Mapping[str, Any],
-    **given: Any,
+def _page(
+    template: str, kept: fitting.Kept, cut: Mapping[str, list[str]], contents: Mapping[str, str], **given: Any
 ) -> str:
-    drawn_map = _map(runs, names)
-    hosts = runs[-1].program.hosts
-    program = {
-        "world_size": max(each.program.world_size for each in runs),
-        "hosts": hosts if all(each.program.hosts == hosts for each in runs) else [],
+    runs = [run for _, run in kept.runs]
+    drawn_map, hosts = kept.map(), runs[-1].program.hosts
+    numbers = {
+        "map": drawn_map,
+        "program": {
+            "world_size": max(each.program.world_size for each in runs),
+            "hosts": hosts if kept.compared and all(each.program.hosts == hosts for each in runs) else [],
+        },
+        "compared": kept.compared,
+        "ranks": kept.seats(),
     }
-    numbers = {"map": drawn_map, "program": program, **drawn}
     return (
         environment()
         .get_template(template)
         .render(
             given,
+            cut=cut,
+            most_rows=kept.most_rows,
             runs=runs,
             drawn_map=drawn_map,
+            compared=kept.compared,
             contents=contents.items(),
             time_legend=_legend(runs),
             chart_size=(curves.WIDTH, curves.HEIGHT),
@@ -146,29 +151,6 @@ def _render(
             coded=coded(short(numbers)),
         )
     )
-
-
-def _map(runs: Sequence[ReportData], names: Sequence[str]) -> dict[str, Any]:
-    """Where the ranks of each run were: the runs as placements."""
-    kinds: list[Any] = []
-    placed = []
-    for name, each in zip(names, runs, strict=True):
-        for ran in each.map.placed[:1]:
-            content = msgspec.to_builtins(ran)
-            for node in content["nodes"]:
-                node["kind"] += len(kinds)
-            links = _largest(content["links"], _MOST_LINKS // len(runs))
-            placed.append(content | {"name": name, "links": links})
-        kinds += msgspec.to_builtins(each.map.kinds)
-    return {"kinds": kinds, "placed": placed}
-
-
-def _largest(links: dict[str, Any], most: int) -> dict[str, Any]:
-    """The links with most bytes."""
-    size = links["bytes"]
-    kept = sorted(sorted(range(len(size)), key=lambda at: -size[at])[:most])
-    columns = {name: [links[name][at] for at in kept] for name in ("source", "destination", "bytes")}
-    return columns | {"left_out": links["left_out"] + len(size) - len(kept)}
 
 
 def _factors(found: Comparison, known: Efficiency | None) -> list[Factor]:

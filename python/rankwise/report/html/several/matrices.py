@@ -17,8 +17,7 @@ from rankwise.report.hosts import host_of_ranks
 from rankwise.report.html import distances, rounded
 from rankwise.report.matrix import MOST_GROUPS, by_node, by_rank, coarser, members_by_node
 
-# Of both runs, of single ranks: more are drawn in groups.
-_MOST_PAIRS = 65_536
+MOST_PAIRS = 65_536
 
 
 def in_same_groups(runs: Sequence[tuple[Recording, ReportData]]) -> list[ReportData]:
@@ -45,8 +44,16 @@ def in_same_groups(runs: Sequence[tuple[Recording, ReportData]]) -> list[ReportD
     ]
 
 
-def matrices(before: ReportData, after: ReportData) -> dict[str, Any] | None:
+def matrices(
+    before: ReportData, after: ReportData, most_pairs: int = MOST_PAIRS, most_groups: int = MOST_GROUPS
+) -> dict[str, Any] | None:
     """Both in the same groups, and their differences, which are rounded by themselves: they may be small.
+
+    Args:
+        before: A run.
+        after: The other one.
+        most_pairs: Of both runs, as they are: more are drawn in groups.
+        most_groups: Then no more.
 
     Returns:
         `None` where runs on different numbers of ranks have no pairs in common, or there is no message.
@@ -60,8 +67,8 @@ def matrices(before: ReportData, after: ReportData) -> dict[str, Any] | None:
         found = [each if each.members else by_node(each, members, ranks) for each in found]
     if found[0].members != found[1].members:
         return None  # see `in_same_groups`
-    few = sum(len(each.source) for each in found) <= _MOST_PAIRS
-    sides = found if few else [coarser(each, MOST_GROUPS) for each in found]
+    few = sum(len(each.source) for each in found) <= most_pairs
+    sides = found if few else [coarser(each, most_groups) for each in found]
     groups = sides[0].groups
     cells = np.unique(np.concatenate([_cells(each) for each in sides]))
     amounts = {name: [_amounts(each, name, cells) for each in sides] for name in ("messages", "bytes")}
