@@ -12,6 +12,7 @@ import jinja2
 import msgspec
 import numpy as np
 import pytest
+from browser import opened
 from enlarged import enlarged
 
 from rankwise.findings.finding import Finding
@@ -123,6 +124,36 @@ def test_the_page_carries_what_it_draws_with_four_digits(report):
 def test_the_page_is_small(report, ranks):
     page = render(enlarged(report, ranks))
     assert len(page.encode()) < 2_000_000 and "Left out, so that" not in page
+
+
+@pytest.mark.parametrize(
+    ("ranks", "by_turns", "mapped", "unit"),
+    [
+        (256, False, True, "rank"),
+        (640, False, True, "node"),
+        (640, False, False, "node"),
+        (640, True, True, "node"),
+        (640, True, False, "rank"),
+    ],
+)
+def test_words_and_picture_say_the_same_of_what_a_row_is(report, tmp_path, ranks, by_turns, mapped, unit):
+    # GIVEN few or many ranks, node by node or dealt round the nodes, and where they ran or not
+    large = enlarged(report, ranks)
+    if by_turns:
+        host = [rank % len(large.program.hosts) for rank in range(ranks)]
+        large = msgspec.structs.replace(large, ranks=msgspec.structs.replace(large.ranks, host=host))
+    if not mapped:
+        large = msgspec.structs.replace(large, map=msgspec.structs.replace(large.map, placed=[]))
+    with opened(render(large), tmp_path) as shown:
+        # WHEN
+        shown.page.wait_for_function("document.documentElement.dataset.drawn")
+        # THEN
+        for name, words in (("matrix", "From each"), ("waits", "Each")):
+            assert f"{words} {unit} (row)" in shown.page.locator("main").inner_text()
+            canvas = shown.page.locator(f"#{name}-picture canvas")
+            canvas.hover(position={"x": 47, "y": 23})
+            tip = shown.page.locator(".tip:not([hidden])").inner_text()
+            assert tip.startswith("node0" if unit == "node" else "rank ")
 
 
 def test_the_first_screen_is_the_same_for_all_recordings(report, record):

@@ -12,6 +12,7 @@ from rankwise.report.data import (
     Collective,
     CollectiveSize,
     PlacedDistribution,
+    Ranks,
     ReportData,
     UnsplitCall,
     Waiting,
@@ -422,9 +423,24 @@ def network_text(report: ReportData) -> list[str]:
 
 
 def nodes_first(report: ReportData, matrix: CommMatrix | PairWaits) -> bool:
-    """Whether rows of a drawn matrix are nodes first, and the ranks of each can be seen (`levels` in `matrix.js`)."""
-    several = any(len(placed.nodes) > 1 for placed in report.map.placed)
-    return matrix.ranks_per_group == 1 and report.program.world_size > _MANY and several
+    """Whether rows of a drawn matrix are nodes first, and the ranks of each can be seen: the page carries this answer.
+
+    That takes many ranks, and an order of them in which nodes are rows: that of a map, or by rank where the ranks of
+    each node are next to each other.
+    """
+    if matrix.ranks_per_group > 1 or report.program.world_size <= _MANY:
+        return False
+    return any(len(placed.nodes) > 1 for placed in report.map.placed) or _nodes_in_turn(report.ranks)
+
+
+def _nodes_in_turn(ranks: Ranks) -> bool:
+    """Whether each of several nodes has consecutive ranks."""
+    host = dict(zip(ranks.rank, ranks.host, strict=True))
+    begins = [
+        host.get(0),
+        *(host[rank] for rank in ranks.rank if rank > 0 and host[rank] != host.get(rank - 1)),
+    ]
+    return 1 < len(begins) == len(set(begins))
 
 
 def matrix_unit(report: ReportData, matrix: CommMatrix | PairWaits) -> str:

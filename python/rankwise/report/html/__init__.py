@@ -169,11 +169,13 @@ def drawn_from(kept: fitting.Kept) -> dict[str, Any]:
     )
     matrix, waits, parts = content["matrix"], content["pair_waits"], content["parts"]
     if matrix is not None:
+        matrix["nodes_first"] = words.nodes_first(report, report.matrix)
         matrix["cells"] = distances(matrix.pop("source"), matrix.pop("destination"), matrix["groups"])
     for part in parts:
         part["pairs"] = distances([0] * len(part["pairs"]), part["pairs"], 1)
         part["time_s"] = part["time_s"] and rounded(part["time_s"])
-    if waits is not None:
+    if waits is not None and report.pair_waits is not None:
+        waits["nodes_first"] = words.nodes_first(report, report.pair_waits)
         waits["groups"] = len(waits["members"]) or -(-report.program.world_size // waits["ranks_per_group"])
         waits["cells"] = distances(waits.pop("waiting"), waits.pop("late"), waits["groups"])
         waits["waited_s"] = rounded(waits["waited_s"])

@@ -253,10 +253,9 @@ function gathered({ found, of }, rows, columns, lists) {
     return [...ends, ...sums]
 }
 
-// Of many ranks, nodes come first. `names` are those of a switch, which is the one with this number, after that of orders.
-const MANY = 512
-function levels(ways, groups, which) {
-    const large = groups > MANY && ways.some(({ nodes }) => nodes?.length > 1)
+// Of many ranks, nodes come first: the report says whether. `names` are those of a switch, which is the one with this
+// number, after that of orders.
+function levels(ways, { groups, nodes_first: large }, which) {
     const rows = new Map()
     return {
         names: large ? ["nodes", "ranks"] : ["ranks"],
@@ -292,7 +291,7 @@ function ends({ cells, groups }) {
 function drawMatrix(holder, report) {
     const { groups } = report.matrix, [source, destination] = ends(report.matrix)
     const parts = report.parts.map(part => ({ ...part, pairs: places(part.pairs) })), ways = orders(report, report.matrix)
-    const every = source.map((_, at) => at), level = levels(ways, groups, 3)
+    const every = source.map((_, at) => at), level = levels(ways, report.matrix, 3)
     const timed = parts.find(part => part.time_s)
     const whole = { name: "all", pairs: every, messages: report.matrix.messages, bytes: report.matrix.bytes, time_s: null }
     const shares = [whole, ...parts.filter(part => !(part.kind == "point-to-point" && part.pairs.length == every.length && parts.length == 1))]
@@ -331,7 +330,7 @@ function drawMatrix(holder, report) {
 
 function drawWaits(holder, report) {
     const { waited_s, calls, groups } = report.pair_waits, [waiting, late] = ends(report.pair_waits)
-    const ways = orders(report, report.pair_waits), level = levels(ways, groups, 1)
+    const ways = orders(report, report.pair_waits), level = levels(ways, report.pair_waits, 1)
     matrix(holder, groups, {
         label: "who waits for whom",
         view: ([how, deep]) => {
