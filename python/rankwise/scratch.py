@@ -2,8 +2,8 @@
 """Directories for a while: made, removed at their end, and where that was killed, by the next that makes one.
 
 A directory says in `owner` which process made it. Whoever finds one removes it if that was a process of this boot of
-this machine which is no more, and no process that it has left behind still names it. Where
-only this machine makes them, one that nobody owns for some time is removed, too.
+this machine which is no more, and no process that it has left behind still names it. Where only this machine makes
+them, one that nobody owns for some time is removed, too.
 """
 
 from __future__ import annotations
