@@ -51,7 +51,7 @@ def answer(samples: pl.DataFrame, plan: Plan) -> Answer:
     return Answer(
         name="availability",
         title="Processor left to the program",
-        sentence="of the processor is left with the largest messages: " + said
+        sentence="part of a core that is left while the largest messages pass: " + said
         if said
         else "no method had samples enough",
         columns=(

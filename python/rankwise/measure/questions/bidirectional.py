@@ -45,7 +45,7 @@ def answer(samples: pl.DataFrame, plan: Plan) -> Answer:
     return Answer(
         name="bidirectional",
         title="Both directions at once",
-        sentence="a rank sends and receives together at most " + ", ".join(best)
+        sentence="most that a rank sends and receives together: " + ", ".join(best)
         if best
         else "only rings were measured",
         columns=(

@@ -47,7 +47,7 @@ def answer(samples: pl.DataFrame, plan: Plan) -> Answer:
     return Answer(
         name="collectives",
         title="Collectives",
-        sentence=f"of {largest} ranks and the least size: " + ", ".join(said.values()),
+        sentence=f"on {largest} ranks, smallest size: " + ", ".join(said.values()),
         columns=(
             Column("collective"),
             Column("ranks", "count"),

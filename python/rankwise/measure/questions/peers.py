@@ -93,7 +93,7 @@ def answer(samples: pl.DataFrame, plan: Plan) -> Answer:
     return Answer(
         name="peers",
         title="Memory for each peer",
-        sentence="resident memory for a peer that a rank talks to: " + "; ".join(said),
+        sentence="memory of a rank (resident) for each peer that it talks to: " + "; ".join(said),
         columns=(
             Column("peers on"),
             Column("peers", "count"),

@@ -20,6 +20,7 @@ QUICK_SIZES = (65536, 1048576)
 LARGE = 65536  # smaller messages may be on their way before the post returns, whoever moves them
 WORK = (50, 100, 200, 400)  # computation, in per cent of what the exchange takes alone
 HALF = 0.5
+_SAID = {"independent": "yes", "in-call": "only inside MPI calls", None: "not clear"}
 LEAST = 6  # samples that a verdict needs: fewer have no interval of 95 %
 
 _TOGETHER = pl.col("value1") + pl.col("value2") + pl.col("value3")
@@ -62,7 +63,7 @@ def answer(samples: pl.DataFrame, plan: Plan) -> Answer:
         values[f"{channel}_progress"] = verdict
         if verdict is None:
             reasons[f"{channel}_progress"] = why
-        said.append(f"{channel} {verdict or 'not clear'} ({why})")
+        said.append(f"{channel} {_SAID[verdict]} ({why})")
         hidden = _most({key: share for key, share in overlaps.items() if key[0] == channel})
         values[f"{channel}_overlap_share"] = hidden
         if hidden is None:
@@ -72,7 +73,7 @@ def answer(samples: pl.DataFrame, plan: Plan) -> Answer:
     return Answer(
         name="progress",
         title="Progress while computing",
-        sentence="large messages advance while a rank computes: " + "; ".join(said),
+        sentence="do large messages advance while a rank computes? " + "; ".join(said),
         columns=(
             *(Column("channel"), Column("size", "bytes"), Column("work", "exchanges")),
             *(Column("wait alone", "s"), Column("wait after work", "s")),

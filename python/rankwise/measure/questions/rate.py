@@ -45,7 +45,8 @@ def answer(samples: pl.DataFrame, plan: Plan) -> Answer:
     return Answer(
         name="rate",
         title="Message rate and streaming bandwidth",
-        sentence=f"one rank sends another at most, {WINDOW} messages to a reply: " + "; ".join(said),
+        sentence=f"most that one rank sends to another, with a reply after {WINDOW} messages: "
+        + "; ".join(said),
         columns=(
             Column("channel"),
             Column("size", "bytes"),

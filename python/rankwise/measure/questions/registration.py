@@ -43,7 +43,7 @@ def answer(samples: pl.DataFrame, plan: Plan) -> Answer:
     return Answer(
         name="registration",
         title="First use of a buffer",
-        sentence="the first message from and to a new buffer costs in addition: " + ", ".join(said.values()),
+        sentence="the first message from and to a new buffer costs more, by: " + ", ".join(said.values()),
         columns=(
             *(Column("channel"), Column("size", "bytes"), Column("first", "s"), Column("second", "s")),
             *(Column("third", "s"), Column("extra", "s")),

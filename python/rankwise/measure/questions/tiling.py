@@ -72,7 +72,8 @@ def answer(samples: pl.DataFrame, plan: Plan) -> Answer:
     return Answer(
         name="tiling",
         title="Data in tiles",
-        sentence="the best tile saves of the time with whole data: " + (", ".join(said) or "not known"),
+        sentence="part of the time with whole data that the best tile saves: "
+        + (", ".join(said) or "not known"),
         columns=(
             *(Column("nodes x ranks"), Column("data", "bytes"), Column("tile", "bytes"), Column("time", "s")),
             *(Column("computing", "s"), Column("saved", "share")),
