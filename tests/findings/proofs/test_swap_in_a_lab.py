@@ -89,7 +89,7 @@ def test_the_swap_gains_what_was_estimated(lab, mpi, defective, tmp_path):
                 str(to),
             ]
             line += ["--placement", str(placement), "--", str(program)]
-            done = subprocess.run(line, capture_output=True, text=True, timeout=40)
+            done = subprocess.run(line, capture_output=True, text=True, timeout=120)
             assert done.returncode == 0, done.stderr
             recording = Recording.open(to)
             told = [each for each in findings_of(recording)[0] if each.name == "interrupt-core"]
