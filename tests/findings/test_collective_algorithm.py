@@ -22,11 +22,11 @@ LINEAR = {"OMPI_MCA_coll_tuned_use_dynamic_rules": "1", "OMPI_MCA_coll_tuned_all
 OPEN_MPI = "Open MPI v5.0.11, package: Open MPI, ident: 5.0.11, repo rev: v5.0.11"
 
 
-def told(path, ranks=8, size=1 << 20, inside_ms=4.0, **set_to):
+def told(path, ranks=8, size=1 << 20, inside_ms=4.0, version=OPEN_MPI, hosts=1, **set_to):
     """Findings of ranks that compute and are in an allreduce together, a hundred times."""
     made = traced(ranks)
-    for rank in made:
-        rank.version = OPEN_MPI
+    for number, rank in enumerate(made):
+        rank.version, rank.host = version, f"n{number * hosts // ranks}"
         for _ in range(100):
             rank.together("MPI_Allreduce", 1, inside_ms, size)
     recording = recording_of(path, made)
@@ -50,6 +50,16 @@ def test_an_algorithm_that_a_setting_asks_for_is_told_with_what_the_library_take
     )
     assert 0.2 < found.cost_s < 0.4
     assert found.command == ("/usr/bin/mpirun --mca coll_tuned_allreduce_algorithm 0 -n 8 ./a")
+
+
+@pytest.mark.parametrize(
+    ("version", "own"),
+    [(OPEN_MPI, "han"), (OPEN_MPI.replace("5.0.11", "4.1.8"), "rabenseifner_halves")],
+    ids=["5.0", "4.1"],
+)
+def test_what_the_library_takes_by_itself_is_that_of_its_version(tmp_path, version, own):
+    (found,) = told(tmp_path / "a.rw", version=version, hosts=2, **LINEAR)
+    assert f"by itself the library takes {own}" in found.sentence
 
 
 @pytest.mark.parametrize(

@@ -23,9 +23,13 @@ def library_of(rank: dict[str, Any]) -> str:
 
 
 def algorithms_of(rank: dict[str, Any]) -> str:
-    """Whose collective algorithms a process used: `mpich`, `openmpi` (from 5.0 on) or `openmpi-4`."""
-    library = library_of(rank)
-    before_han = library == "openmpi" and re.match(r"Open MPI v[1-4]\.", rank["mpi_version"])
+    """Whose collective algorithms a process used, as `algorithms_by_version`."""
+    return algorithms_by_version(library_of(rank), rank["mpi_version"])
+
+
+def algorithms_by_version(library: str, version: str) -> str:
+    """Whose collective algorithms a version of `mpich` or `openmpi` has: its own; before 5.0 `openmpi-4`."""
+    before_han = library == "openmpi" and re.match(r"Open MPI v[1-4]\.", version)
     return "openmpi-4" if before_han else library
 
 

@@ -14,6 +14,7 @@ from rankwise.findings.evidence import Evidence
 from rankwise.findings.finding import LEAST_S, LEAST_SHARE, Finding
 from rankwise.launchers.bound import with_settings
 from rankwise.quantities import bytes_text, count_text, counted, seconds_text
+from rankwise.recording.expansion import algorithms_by_version
 from rankwise.recording.raw import CALL_CLASSES, CALL_COLLECTIVES, CALL_NAMES
 from rankwise.replay.plain import LogGOPS, predict_plain
 
@@ -77,7 +78,15 @@ def find(evidence: Evidence) -> list[Finding]:
         spent_s = each.inside_s - core_s
         if spent_s < limit_s or len(each.members) > _MOST_MEMBERS:
             continue
-        slow = _slow(evidence, each, spent_s, library, forced(settings, library, each.operation))
+        default = each.default(algorithms_by_version(library, version), _nodes(evidence, each))
+        slow = _slow(
+            evidence,
+            each,
+            spent_s,
+            default,
+            list(choices(library, each.operation)),
+            forced(settings, library, each.operation),
+        )
         if slow and slow.saved_s >= limit_s:
             found.append(slow)
     if not found:
@@ -90,16 +99,14 @@ def _is_looked_at(kind: int) -> bool:
 
 
 def _slow(
-    evidence: Evidence, of: Alike, spent_s: float, library: str, setting: Forced | None
+    evidence: Evidence, of: Alike, spent_s: float, default: str, others: list[str], setting: Forced | None
 ) -> _Slow | None:
     nodes = _nodes(evidence, of)
-    default = of.default(library, nodes)
     taken = default if setting is None else setting.algorithm
     if taken is None or (setting is None and not evidence.has_machine):
         return None
     predict = _predictor(evidence)
-    others = [default] if setting else list(choices(library, of.operation))
-    times = {name: predict(of, name, nodes) for name in {taken, *others}}
+    times = {name: predict(of, name, nodes) for name in {taken, *([default] if setting else others)}}
     time_s = times[taken]
     known = {name: other for name, other in times.items() if other is not None and name != taken}
     if time_s is None or not known:
