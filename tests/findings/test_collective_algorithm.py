@@ -9,7 +9,7 @@ from traces import recording_of, traced
 
 from rankwise.findings.algorithm_settings import asking, choices, forced
 from rankwise.findings.catalogue import findings_of
-from rankwise.findings.collective_times import Alike, inside_s
+from rankwise.findings.collective_times import Alike, alike, inside_s
 from rankwise.launchers.hydra import SYNTAX as HYDRA_LINE
 from rankwise.launchers.line import Segment
 from rankwise.launchers.openmpi import SYNTAX as OPEN_MPI_LINE
@@ -98,6 +98,22 @@ def test_time_in_a_collective_counts_from_the_last_that_came(tmp_path):
         rank.together("MPI_Allreduce", 1 + late, 6 - late)
     spent = inside_s(recording_of(tmp_path / "a.rw", ranks).timeline())
     assert spent.tolist() == pytest.approx([0.002, 0.002])
+
+
+def test_collectives_take_until_the_last_rank_leaves_and_one_that_was_disturbed_does_not_count(tmp_path):
+    # GIVEN 99 calls to which both ranks come together, and that one leaves after 1 ms, the other after 4 ms
+    ranks = traced(2)
+    for inside_ms, rank in zip((1, 4), ranks, strict=True):
+        rank.together("MPI_Allreduce", 5, inside_ms)
+        for _ in range(98):
+            rank.together("MPI_Allreduce", 5 - inside_ms, inside_ms)
+        # AND one in which both are for 50 ms
+        rank.together("MPI_Allreduce", 5 - inside_ms, 50)
+    # WHEN the time of all is asked for
+    (found,) = alike(recording_of(tmp_path / "a.rw", ranks).timeline(), lambda kind: True)
+    # THEN each counts with 4 ms
+    assert found.count == 100
+    assert found.lasts_s == pytest.approx(0.4)
 
 
 def line_of(syntax, line):

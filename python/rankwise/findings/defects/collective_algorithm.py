@@ -30,8 +30,8 @@ bytes. A setting asks for it, or the MPI library chooses it by default.
 
 What to do: remove the setting, or set the algorithm that the finding names.
 
-How it is detected: a trace with exact times shows how long the calls take
-after all their ranks have come. Rankwise replays one such call with each
+How it is detected: a trace with exact times shows how long each call takes
+from when its last rank has come until its last rank leaves. Rankwise replays one such call with each
 algorithm that it knows (docs/internals/collectives.md), on the machine of
 `--machine`. If a setting asks for the algorithm, Rankwise compares with the
 library's own choice. It can do that without a machine file, too: then it
@@ -41,9 +41,9 @@ The library's own choice is judged only with a machine file.
 Shown if: the other algorithm is predicted to take less than two thirds of the
 time, and that saves 5 % of the run time and 10 ms.
 
-Its cost: the time of these calls, minus the part of it that the other
-algorithm would take by the two predictions. Time in which ranks waited for a
-core is subtracted before.
+Its cost: the time of these calls (their number times the median), minus the
+part of it that the other algorithm would take by the two predictions. Time in
+which ranks waited for a core is subtracted before.
 
 It is wrong if: a run with the other algorithm takes as long. Libraries also
 have algorithms that Rankwise does not know, such as those in shared memory or
@@ -75,7 +75,7 @@ def find(evidence: Evidence) -> list[Finding]:
     settings = (evidence.recording.context["run"] or {}).get("settings") or {}
     found = []
     for each in alike(evidence.timeline, _is_looked_at)[:_MOST_LOOKED_AT]:
-        spent_s = each.inside_s - core_s
+        spent_s = each.lasts_s - core_s
         if spent_s < limit_s or len(each.members) > _MOST_MEMBERS:
             continue
         default = each.default(algorithms_by_version(library, version), _nodes(evidence, each))
@@ -160,7 +160,8 @@ def _finding(evidence: Evidence, library: str, slow: _Slow) -> Finding:
         name=NAME,
         sentence=f"{who} takes {slow.taken}, {why}",
         evidence=[
-            f"{count_text(of.count)} calls take {seconds_text(of.inside_s)} of a rank, mean, when all have come",
+            f"{count_text(of.count)} calls take {seconds_text(of.lasts_s)}, "
+            "from when all ranks have come until the last leaves",
             f"one is predicted to take {seconds_text(slow.time_s)} with {slow.taken} and "
             f"{seconds_text(slow.better_s)} with {slow.better}, {on}",
         ],
