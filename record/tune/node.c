@@ -103,12 +103,14 @@ static int is_ours_alone(const char *path) {
 
 static int join(const char *parent, const char *directory, const char *python, const char *asked) {
     if ((mkdir(parent, 0700) != 0 && errno != EEXIST) || !is_ours_alone(parent))
-        return -1;
-    if (mkdir(directory, 0700) != 0 || start_tuner(python, asked))
+        return RW_NODE_NO_DIRECTORY;
+    if (mkdir(directory, 0700) != 0)
+        return errno == EEXIST ? 0 : RW_NODE_NO_DIRECTORY;
+    if (start_tuner(python, asked))
         return 0;
     rmdir(directory);
     rmdir(parent);
-    return -1;
+    return RW_NODE_NO_TUNER;
 }
 
 int rw_node_join(const char *directory) {

@@ -99,8 +99,11 @@ void rw_page_open(void) {
     const int length = snprintf(path, sizeof path, "%s/%d.%d.page", directory, rank, (int)getpid());
     if (length < 0 || (size_t)length >= sizeof path)
         return complain(rank, "the path is too long:");
-    if (rw_node_join(directory) != 0)
-        return complain(rank, "there is no way to create");
+    const int joined = rw_node_join(directory);
+    if (joined != 0)
+        return complain(rank, joined == RW_NODE_NO_TUNER
+                                  ? "no tuner could be started on this node, which would read"
+                                  : "there is no way to create");
     struct stat status;
     const int folder = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (folder < 0 || fstat(folder, &status) != 0 || status.st_uid != geteuid() ||

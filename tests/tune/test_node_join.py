@@ -94,5 +94,6 @@ def test_where_a_directory_is_there_or_is_no_directory_nothing_is_started(join, 
 
 def test_a_tuner_that_cannot_be_started_changes_and_leaves_nothing(join, tmp_path):
     said = join(tmp_path / "job" / "pages", RANKWISE_TUNE_PYTHON="/absent/python")
-    assert said == "-1 -1 no child 1 signals 0 blocked 0 file 0\n"
+    # THEN that is told apart from a directory that cannot be made
+    assert said == "-2 -2 no child 1 signals 0 blocked 0 file 0\n"
     assert not (tmp_path / "job").exists()
