@@ -57,6 +57,9 @@ def test_a_mover_that_has_just_come_is_seen_before_a_change(processes, looking):
     # AND one that has ended is not, though nobody has waited for it yet
     (numad / "stat").write_text(stat_line(700, name="numad", state="Z"))
     assert movers_now(driver) == ["irqbalance"]
+    # AND one is of which only the main thread has ended
+    (numad / "stat").write_text(stat_line(700, name="numad", state="Z", threads=2))
+    assert movers_now(driver) == ["irqbalance", "numad"]
     (numad / "stat").write_text(stat_line(700, name="numad"))
     assert movers_now(driver) == ["irqbalance", "numad"]
     # AND one that has gone is not, nor who has its number now

@@ -52,7 +52,7 @@ int MoverReader::mover_of(Text &text, std::int32_t number) const {
 
 bool MoverReader::has_ended(std::int32_t number) const {
     const auto stat = read_task_stat(proc_, number);
-    return stat && (stat->state == 'Z' || stat->state == 'X');
+    return stat && is_zombie(*stat);
 }
 
 /// What was known of those that are there still is kept.

@@ -95,6 +95,10 @@ std::optional<TaskStat> read_task_stat(const std::string &proc, std::int32_t pro
     return parse_task_stat(text.view());
 }
 
+bool is_zombie(const TaskStat &process) {
+    return (process.state == 'Z' || process.state == 'X') && process.threads <= 1;
+}
+
 bool has_ended(const std::string &proc, const TaskId &process) {
     const auto path = proc + "/" + std::to_string(process.number) + "/stat";
     const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
@@ -107,8 +111,7 @@ bool has_ended(const std::string &proc, const TaskId &process) {
         return errno == ESRCH;
     }
     const auto stat = parse_task_stat(text.view());
-    const bool is_zombie = stat && (stat->state == 'Z' || stat->state == 'X') && stat->threads <= 1;
-    return stat && (stat->start != process.start || is_zombie);
+    return stat && (stat->start != process.start || is_zombie(*stat));
 }
 
 bool is_thread_of(int task, std::int32_t thread) {

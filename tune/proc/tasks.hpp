@@ -29,6 +29,10 @@ std::optional<TaskStat> parse_task_stat(std::string_view line);
 /// @return none if there is no such process
 std::optional<TaskStat> read_task_stat(const std::string &proc, std::int32_t process);
 
+/// @brief Whether a process has ended, and nobody has waited for it. One whose main thread has ended goes on
+/// with the others.
+bool is_zombie(const TaskStat &process);
+
 /// @brief Whether a process has ended.
 /// @return false where that cannot be found out, as without descriptors
 bool has_ended(const std::string &proc, const TaskId &process);
