@@ -17,6 +17,8 @@ constexpr Seconds longest_window = 3;
 constexpr Seconds longest_iteration = 30;
 constexpr Seconds longest_trial = 600;
 constexpr int windows_to_confirm = 3;
+// Where the rate varies much, of the policy's.
+constexpr int most_times_windows = 4;
 // A sample that comes so much later than it should: the clock jumped, or the machine stood still.
 constexpr double late = 3;
 // Part of a rank's time by which it computes more or less in another phase of the program, ...
@@ -162,7 +164,7 @@ Seconds Trial::step() {
     if (outcome_ != Outcome::under_way)
         return due_;
     const auto count = static_cast<int>(rates().size());
-    if (part_ == Part::with && attempt_.expected ? count >= windows_to_confirm : count >= policy_.windows)
+    if (part_ == Part::with && attempt_.expected ? count >= windows_to_confirm : are_enough(count))
         return due_ = next_part();
     if (part_ == Part::with && count >= windows_to_confirm && !attempt_.expected && hopeless()) {
         gain_ = gain(rates_[0], rates_[1], {});
@@ -170,13 +172,27 @@ Seconds Trial::step() {
             end(Outcome::undone, Event::undone, "the job is slower with it");
         return due_;
     }
-    if (dropped_ > 2 * policy_.windows)
+    if (dropped_ > 2 * std::max(policy_.windows, static_cast<int>(rates_[0].size())))
         abandon("progress cannot be measured: ranks stood still, or windows came late");
     else if (system_.now() - began_ > longest_trial)
         abandon("progress cannot be measured in " + std::to_string(static_cast<int>(longest_trial)) + " s");
     else
         due_ = system_.now() + window_;
     return due_;
+}
+
+/// Without the change so many that the estimate could be told from nothing by as many with it, of what varies
+/// as much: only how much it varies decides, so that what is measured is as likely as ever to be chance
+/// (Stein, Annals of Mathematical Statistics 16(3), 1945: a first sample tells how large the second must be).
+bool Trial::are_enough(int count) const {
+    if (part_ != Part::before)
+        return count >= static_cast<int>(rates_[0].size());
+    if (count < policy_.windows)
+        return false;
+    // With the change and then without it, it takes as long again.
+    const bool is_long = 6 * (system_.now() - began_) > longest_trial;
+    return is_long || count >= most_times_windows * policy_.windows ||
+           gain(rates_[0], rates_[0], {}).high <= attempt_.estimated;
 }
 
 /// Whether even the upper end of the interval is a loss.
@@ -362,6 +378,10 @@ Seconds Trial::confirm() {
 
 /// Whether a rank computes for another part of its time at the end than at the beginning.
 bool Trial::is_other_phase() const {
+    // Those that the kernel let change places compute for longer where they get less of a unit.
+    if (std::ranges::any_of(attempt_.change.moves,
+                            [](const RankMove &move) { return move.to.count() < move.from.count(); }))
+        return false;
     for (std::size_t rank = 0; rank < outside_[0].front().size(); ++rank) {
         const std::vector<double> first = column(outside_[0], rank), last = column(outside_[2], rank);
         const double differs = std::abs(mean(first) - mean(last));

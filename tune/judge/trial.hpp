@@ -81,6 +81,7 @@ class Trial {
     void anew(const Sample &sample);
     void drop(const Sample &sample);
     bool is_other_phase() const;
+    bool are_enough(int count) const;
     std::string others();
     Seconds next_part();
     Seconds judge();
