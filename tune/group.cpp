@@ -92,6 +92,15 @@ void Group::listen(const Sample &sample) {
     silent = any ? found : Silent{};
 }
 
+bool Group::shares_units() const {
+    PuSet units;
+    return last && std::ranges::any_of(last->ranks, [&](const RankLoad &rank) {
+               const bool shares = (units & rank.mask).any();
+               units |= rank.mask;
+               return shares;
+           });
+}
+
 void Group::hold_apart(Observation &observation) const {
     for (RankLoad &rank : observation.ranks)
         rank.stays = silent.contains(rank.process) && rank.computes >= busy_share;
@@ -323,6 +332,17 @@ std::string target_of(const Change &change, const Mapping &mapping) {
     for (const Change::Pages &pages : change.pages)
         text += std::to_string(pages.process.number) + "@" + std::to_string(pages.to_numa) + ";";
     return text;
+}
+
+std::set<std::int64_t> moved_by(const Change &change) {
+    std::set<std::int64_t> moved;
+    for (const RankMove &move : change.moves)
+        moved.insert(move.process.number);
+    for (const Change::Pages &pages : change.pages)
+        moved.insert(pages.process.number);
+    for (const Change::Interrupt &interrupt : change.interrupts)
+        moved.insert(-1 - std::int64_t{interrupt.number});
+    return moved;
 }
 
 std::vector<std::int32_t> moved(const Observation &observation, const Mapping &mapping) {

@@ -107,6 +107,8 @@ struct Group {
     /// @brief See which ranks make MPI calls. A job may have some that do not: they sleep in I/O, wait for
     /// the end, or compute apart. Progress is that of the others.
     void listen(const Sample &sample);
+    /// @brief Whether the kernel lets ranks change places: they have units in common.
+    bool shares_units() const;
     /// @brief Silent ranks that are busy all the same stay where they are: nobody would see what they lose.
     void hold_apart(Observation &observation) const;
     /// @brief A rank that once had use for more units than it was bound to is not bound to as few again.
@@ -164,6 +166,9 @@ Behaviour behaviour_between(const Sample &before, const Sample &after, const std
 
 /// @brief What a change leads to, as text: wherever ranks come from.
 std::string target_of(const Change &change, const Mapping &mapping);
+
+/// @brief What a change moves: numbers of processes and, below zero, interrupts.
+std::set<std::int64_t> moved_by(const Change &change);
 
 /// @brief World ranks that a mapping moves.
 std::vector<std::int32_t> moved(const Observation &observation, const Mapping &mapping);

@@ -80,6 +80,10 @@ Sample LinuxSystem::sample(bool light) {
     return sample;
 }
 
+void LinuxSystem::look_at_units() {
+    observer_.look_at_units();
+}
+
 Sample LinuxSystem::sample_with_movers() {
     observer_.look_for_movers();
     return sample(false);

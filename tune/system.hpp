@@ -20,6 +20,10 @@ class System {
     /// @param[in] light pages only, for windows of a measurement: takes microseconds
     virtual Sample sample(bool light) = 0;
 
+    /// @brief Look where those threads are that may run on several units: full samples say what they ran on
+    /// each.
+    virtual void look_at_units() = 0;
+
     /// @brief A full sample that looks for other movers now: what others say of them may be some seconds old.
     virtual Sample sample_with_movers() = 0;
 

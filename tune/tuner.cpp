@@ -24,8 +24,11 @@ constexpr int quiet_samples = 10;
 // Behaviours that are known are looked for so often.
 constexpr Seconds watch = 0.2;
 constexpr std::uint64_t iterations_to_recognise = 4;
+// Before ranks that are not bound are moved: where they are.
+constexpr Seconds unit_looks = 0.05;
 // A job is left alone once somebody has changed masks so often after its ranks were moved.
 constexpr int most_overruled = 3;
+
 /// Exchanges of two ranks, or what counts as one.
 double exchanges(const Change &change) {
     return std::max(1.0, 0.5 * static_cast<double>(change.moves.size()));
@@ -33,18 +36,6 @@ double exchanges(const Change &change) {
 
 bool any_low_clock(const Observation &observation) {
     return std::ranges::any_of(observation.pus, [](const auto &pu) { return pu.second.clock < 1; });
-}
-
-/// Processes and, below zero, interrupts.
-std::set<std::int64_t> moved_by(const Change &change) {
-    std::set<std::int64_t> moved;
-    for (const RankMove &move : change.moves)
-        moved.insert(move.process.number);
-    for (const Change::Pages &pages : change.pages)
-        moved.insert(pages.process.number);
-    for (const Change::Interrupt &interrupt : change.interrupts)
-        moved.insert(-1 - std::int64_t{interrupt.number});
-    return moved;
 }
 
 } // namespace
@@ -302,27 +293,40 @@ struct Tuner::State {
         quiet = worth_it ? 0 : quiet + 1;
         slowed = quiet < quiet_samples ? 1 : std::min(policy.rarest, slowed * 2);
         next_full = now + policy.period * slowed;
-        next_light = now + (watches() ? watch : policy.period / 2);
+        next_light = now + light_period();
         return trial ? now : due();
     }
 
+    /// Whether the next window has to tell where ranks run.
+    bool looks_at_units() const {
+        return std::ranges::any_of(groups, [](const auto &each) {
+            return !each.second.wanted.empty() && each.second.shares_units();
+        });
+    }
+
+    Seconds light_period() const {
+        return looks_at_units() ? unit_looks : watches() ? watch : policy.period / 2;
+    }
+
     bool watches() const {
-        return policy.act && std::any_of(groups.begin(), groups.end(),
-                                         [](const auto &each) { return !each.second.known.empty(); });
+        return policy.act &&
+               std::ranges::any_of(groups, [](const auto &each) { return !each.second.known.empty(); });
     }
 
     /// Light samples are taken where mappings are known, and to see whether a window has two phases.
     Seconds due() const {
-        const bool halves = slowed == 1 && std::any_of(groups.begin(), groups.end(), [](const auto &each) {
+        const bool halves = slowed == 1 && std::ranges::any_of(groups, [](const auto &each) {
                                 return each.second.base && !each.second.middle;
                             });
-        return watches() || halves ? std::min(next_full, next_light) : next_full;
+        return watches() || halves || looks_at_units() ? std::min(next_full, next_light) : next_full;
     }
 
     /// Between full samples: do the ranks do again what another mapping suited?
     void glance(Seconds now) {
         const Sample sample = system.sample(true);
-        next_light = now + watch;
+        if (looks_at_units())
+            system.look_at_units();
+        next_light = now + light_period();
         for (auto &[name, group] : groups) {
             Sample own = part_of(sample, name);
             group.listen(own);
@@ -353,9 +357,8 @@ struct Tuner::State {
             return;
         // Light samples do not say whether ranks are suspended, and what they do then is nothing.
         const Sample full = system.sample_with_movers();
-        const bool stopped = std::any_of(full.ranks.begin(), full.ranks.end(), [&](const RankSample &rank) {
-            return rank.group == name && rank.stopped;
-        });
+        const bool stopped = std::ranges::any_of(
+            full.ranks, [&](const RankSample &rank) { return rank.group == name && rank.stopped; });
         const Change change = change_to(*group.last, known->mapping);
         if (const std::string changed = group.seen_masks.changed_in(full); !changed.empty()) {
             log.add_once(group, name, Event::refused, changed);

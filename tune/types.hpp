@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "mask.hpp"
@@ -56,6 +57,9 @@ struct ThreadSample {
     std::uint64_t major_faults = 0; ///< pages that had to come from a disk
     std::uint64_t migrations =
         0; ///< seen on another unit than at the look before: it moved at least so often
+    /// What of `run` counts for each unit that it was seen on: for the one of a look, what it ran since the
+    /// look before. Empty if it was always seen on one.
+    std::vector<std::pair<std::int32_t, Seconds>> run_on{};
 };
 
 /// @brief What a rank's page says, in seconds; counts since MPI_Init.

@@ -44,7 +44,8 @@ std::string too_long(const Group &group, const Sample &before, const Sample &aft
 
 bool has_two_phases(const Group &group, const Sample &base, const Sample &middle, const Sample &own,
                     const std::string &name) {
-    return !are_same(behaviour_between(base, middle, name, group.capability, group.silent),
+    return !group.shares_units() &&
+           !are_same(behaviour_between(base, middle, name, group.capability, group.silent),
                      behaviour_between(middle, own, name, group.capability, group.silent));
 }
 

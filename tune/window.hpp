@@ -26,7 +26,8 @@ void note_middle(Group &group, const Sample &own, const std::string &name, const
 std::string too_long(const Group &group, const Sample &before, const Sample &after, const std::string &name,
                      const Policy &policy);
 
-/// @return whether the ranks did in the first half what they did not in the second
+/// @return whether the ranks did in the first half what they did not in the second; not known, and false, of
+/// ranks that may have changed places between them
 bool has_two_phases(const Group &group, const Sample &base, const Sample &middle, const Sample &own,
                     const std::string &name);
 

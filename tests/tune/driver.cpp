@@ -56,6 +56,9 @@ void show_thread(std::ostream &line, const ThreadSample &thread) {
          << thread.state << "\", \"run\": " << thread.run << ", \"queued\": " << thread.queued
          << ", \"pu\": " << thread.pu << ", \"mask\": \"" << format_pu_list(thread.mask)
          << "\", \"major_faults\": " << thread.major_faults << ", \"migrations\": " << thread.migrations
+         << ", \"run_on\": "
+         << list(thread.run_on,
+                 [](auto &out, const auto &each) { out << '[' << each.first << ", " << each.second << ']'; })
          << "}";
 }
 
@@ -149,6 +152,9 @@ void do_line(const std::string &line, LinuxSystem &system) {
     words >> what;
     if (what == "sample" || what == "light") {
         show(system.sample(what == "light"));
+    } else if (what == "units") {
+        system.look_at_units();
+        std::cout << std::endl;
     } else if (what == "movers") {
         show(system.sample_with_movers());
     } else if (what == "move") {

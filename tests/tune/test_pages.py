@@ -141,21 +141,3 @@ def test_pages_of_a_rank_that_has_ended_are_nobodys(start, driving, two_pus):
     process.wait()
     driver.ask("restore")
     assert f"process {process.pid}" not in driver.ask("notes")
-
-
-def test_a_thread_that_changes_cores_is_seen_to(start, driving, two_pus):
-    # GIVEN a thread that spins on one unit
-    driver = driving(start(1, spin=1, pus={0}))
-
-    def spinning():
-        return driver.sample()["ranks"][0]["threads"][1]
-
-    before = spinning()
-    # WHEN it is put on the other and back
-    for pu in (1, 0):
-        os.sched_setaffinity(before["tid"], {pu})
-        until = time.monotonic() + 10
-        while spinning()["pu"] != pu and time.monotonic() < until:
-            time.sleep(0.01)
-    # THEN that was seen twice
-    assert spinning()["migrations"] - before["migrations"] == 2

@@ -53,6 +53,25 @@ std::vector<Progress::Peer> sent_between(const Progress &before, const Progress 
     return sent;
 }
 
+/// What a thread ran on each unit between two samples.
+std::vector<std::pair<std::int32_t, Seconds>> run_between(const ThreadSample *before,
+                                                          const ThreadSample &after) {
+    if (after.run_on.empty())
+        return {{after.pu, std::max(after.run - (before ? before->run : 0), 0.0)}};
+    std::vector<std::pair<std::int32_t, Seconds>> found = after.run_on;
+    const auto earlier = [&](std::int32_t pu) -> Seconds {
+        if (!before)
+            return 0;
+        if (before->run_on.empty())
+            return before->pu == pu ? before->run : 0;
+        const auto own = std::ranges::find(before->run_on, pu, &std::pair<std::int32_t, Seconds>::first);
+        return own == before->run_on.end() ? 0 : own->second;
+    };
+    for (auto &[pu, run] : found)
+        run = std::max(run - earlier(pu), 0.0);
+    return found;
+}
+
 RankLoad load_of(const RankSample &before, const RankSample &after, Seconds length,
                  std::map<std::int32_t, double> &run_on) {
     RankLoad load;
@@ -63,17 +82,23 @@ RankLoad load_of(const RankSample &before, const RankSample &after, Seconds leng
     double main_runs = 0;
     for (const ThreadSample &thread : after.threads) {
         const ThreadSample *const then = find(before, thread.id);
-        const double runs = std::max(thread.run - (then ? then->run : 0), 0.0) / length;
+        const auto run = run_between(then, thread);
+        double runs = 0;
+        for (const auto &[pu, seconds] : run) {
+            run_on[pu] += seconds / length;
+            runs += seconds / length;
+        }
         const double queued = share(thread.queued - (then ? then->queued : 0), length);
         load.runs += runs;
         load.ready += std::min(runs + queued, 1.0);
         load.busy_threads += runs > busy_share;
-        run_on[thread.pu] += runs;
         load.pinned |= (load.mask & ~*thread.mask).any();
         load.rebound |= then && then->mask != thread.mask;
         if (thread.id == main.id) {
             main_runs = runs;
             load.queued = queued;
+            if (runs > 0)
+                load.pu = std::ranges::max_element(run, {}, &std::pair<std::int32_t, Seconds>::second)->first;
         }
     }
     load.outside_mpi = std::min(main_runs, 1.0);

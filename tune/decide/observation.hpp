@@ -17,7 +17,7 @@ struct RankLoad {
     TaskId process;
     std::int32_t rank = -1; ///< world rank; -1 without a page
     PuSet mask;             ///< as `units_of` says
-    std::int32_t pu = -1;   ///< it ran on last
+    std::int32_t pu = -1;   ///< that it ran on most, as far as was seen
     double outside_mpi = 1; ///< of its main thread; without a page as far as it ran
     double computes = 1;    ///< of this, what it has use for a processor: the rest it sleeps
     double waits = 0;       ///< in MPI calls that wait for others
@@ -75,8 +75,8 @@ PuSet units_of(const std::vector<ThreadSample> &threads);
 /// @brief What happened to each group between two full samples.
 ///
 /// A unit's time that is neither the group's ranks' nor interrupts' is others'; a thread's time counts for
-/// the unit it ran on last. Where no rank wanted the unit, others have at most half of it for what a rank
-/// would get: the kernel shares it then, or moves them away.
+/// the units that looks found it on. Where no rank wanted the unit, others have at most half of it for what a
+/// rank would get: the kernel shares it then, or moves them away.
 std::vector<Observation> observe(const Sample &before, const Sample &after);
 
 /// @brief How much each rank computes for the others' one: relative computation, which does not depend on

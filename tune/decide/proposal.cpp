@@ -331,10 +331,13 @@ Decision decide(const Observation &observation, const Node &node, const PuSet &a
         return decision;
     }
     const double before = iteration_time(problem, problem.current).seconds;
-    // Ranks that wait for a processor though there are enough of them.
+    // Ranks that wait for a processor though there are enough of them. Of others, an estimate tells.
     double crowded = 0;
-    for (const RankLoad &rank : observation.ranks)
-        crowded = std::max(crowded, problem.bound ? 0 : rank.queued);
+    if (!problem.bound)
+        for (const RankLoad &rank : observation.ranks) {
+            const auto on = observation.pus.find(rank.pu);
+            crowded = std::max(crowded, rank.queued - (on == observation.pus.end() ? 0 : on->second.others));
+        }
     const std::vector<Slot> to = better_slots(problem, worth);
     if (to == problem.current && crowded == 0)
         return decision;

@@ -229,6 +229,17 @@ bool Observer::read(Rank &rank, bool light, RankSample &sample) {
     return true;
 }
 
+void Observer::look_at_units() {
+    const auto began = tick_moment().at;
+    if (!units_due_.due(began)) {
+        return;
+    }
+    for (auto &[id, rank] : ranks_) {
+        rank.threads.look_at_units(text_);
+    }
+    units_due_.done(began, tick_moment().at);
+}
+
 void Observer::look_for_movers() {
     for (auto &[id, rank] : ranks_) {
         rank.has_dlb = has_dlb(text_, places_.proc, id);

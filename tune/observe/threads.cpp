@@ -12,6 +12,23 @@ namespace {
 
 constexpr int most_lists = 3; // of a process that makes and ends threads all the time
 
+/// What a thread ran since a look counts for the unit that it is on now.
+/// @param[in] before its unit, and what it had run, at that look
+void count_run(ThreadSample &thread, const std::pair<std::int32_t, Seconds> &before) {
+    auto &run_on = thread.run_on;
+    if (run_on.empty()) {
+        if (before.first < 0 || before.first == thread.pu) {
+            return;
+        }
+        run_on.push_back(before);
+    }
+    auto own = std::ranges::find(run_on, thread.pu, &std::pair<std::int32_t, Seconds>::first);
+    if (own == run_on.end()) {
+        own = run_on.insert(own, {thread.pu, 0});
+    }
+    own->second += thread.run - before.second;
+}
+
 } // namespace
 
 ThreadReader::ThreadReader(const std::string &proc, std::int32_t process)
@@ -62,7 +79,8 @@ bool ThreadReader::read_stat(Thread &thread, Text &text) {
     return true;
 }
 
-bool ThreadReader::read_one(Thread &thread, Text &text, ThreadSample &sample) {
+bool ThreadReader::read_times(Thread &thread, Text &text) {
+    const auto before = std::pair(thread.seen.pu, thread.seen.run);
     std::optional<Turns> turns; // none in kernels without CONFIG_SCHED_INFO
     if (thread.schedstat.read(text)) {
         auto line = text.view();
@@ -83,6 +101,14 @@ bool ThreadReader::read_one(Thread &thread, Text &text, ThreadSample &sample) {
         thread.seen.run = static_cast<double>(turns->run_ns) * 1e-9;
         thread.seen.queued = static_cast<double>(turns->queued_ns) * 1e-9;
     }
+    count_run(thread.seen, before);
+    return true;
+}
+
+bool ThreadReader::read_one(Thread &thread, Text &text, ThreadSample &sample) {
+    if (!read_times(thread, text)) {
+        return false;
+    }
     auto mask = made_up_ ? std::nullopt : affinity_of(thread.number);
     if (made_up_ && text.read(directory_ + "/" + std::to_string(thread.number) + "/status")) {
         mask = mask_in_status(text.view());
@@ -96,6 +122,15 @@ bool ThreadReader::read_one(Thread &thread, Text &text, ThreadSample &sample) {
     }
     sample = thread.seen;
     return true;
+}
+
+void ThreadReader::look_at_units(Text &text) {
+    for (auto &thread : threads_) {
+        // One that cannot be read has ended: the next reading sees to that.
+        if ((*thread.seen.mask).count() > 1) {
+            read_times(thread, text);
+        }
+    }
 }
 
 bool ThreadReader::read(Text &text, std::vector<ThreadSample> &threads, std::size_t most) {

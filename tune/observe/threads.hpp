@@ -23,6 +23,10 @@ class ThreadReader {
     /// @return false if the process has ended, or has more
     bool read(Text &text, std::vector<ThreadSample> &threads, std::size_t most);
 
+    /// @brief Look where threads are that may run on several units: `ThreadSample::run_on` of the next
+    /// reading.
+    void look_at_units(Text &text);
+
     /// @return whether it had more when it was read last
     bool has_too_many() const { return has_too_many_; }
 
@@ -40,6 +44,7 @@ class ThreadReader {
     };
     bool list();
     bool read_stat(Thread &thread, Text &text);
+    bool read_times(Thread &thread, Text &text);
     bool read_one(Thread &thread, Text &text, ThreadSample &sample);
 
     std::string directory_;

@@ -44,7 +44,9 @@ struct Rank {
     bool is_fixed = false;  ///< ... nor can the tuner set another one
     bool is_bound = false;  ///< to one unit
     std::int32_t pu = -1;
-    std::vector<std::int32_t> pus; ///< of all its threads; `pu` is the first
+    std::vector<std::int32_t> pus;                        ///< of all its threads; `pu` is the first
+    std::vector<std::pair<std::int32_t, Seconds>> run_on; ///< as in a sample of its main thread
+    Seconds looked_at = 0;                                ///< what it had run at the last look
     bool alive = true;
     bool left = false;   ///< it has ended, and the others go on without it
     double computes = 1; ///< share of the time, of the last chunk
@@ -77,6 +79,7 @@ struct Job {
     bool page = true, iterations = true, spins = true;
     bool sampled = false; ///< its time in MPI is told by samples of its instruction pointer
     int threads = 1;      ///< of a rank, that compute as long
+    double wanders = 0;   ///< times a second that the kernel lets a rank change places that is not bound
     /// Which threads of a rank its runtime has bound to a unit each: all but the first, or all.
     enum { nothing, others, all } pinned = nothing;
 

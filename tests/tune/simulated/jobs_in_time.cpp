@@ -84,6 +84,21 @@ void SimulatedSystem::settle_on_cores() {
     }
 }
 
+/// Two ranks that are not bound change places now and then, as Linux lets them while others want their units.
+void SimulatedSystem::wander(Job &job, Seconds length) {
+    for (Rank &rank : job.ranks) {
+        Rank &other = job.ranks[job.random() % job.ranks.size()];
+        const auto may_be = [](const Rank &one, const Rank &on) {
+            return one.pu >= 0 && on.pu >= 0 && one.mask.test(static_cast<std::size_t>(on.pu));
+        };
+        if (may_be(rank, other) && may_be(other, rank) &&
+            std::uniform_real_distribution<>()(job.random) < job.wanders * length) {
+            std::swap(rank.pu, other.pu);
+            settled_ = false;
+        }
+    }
+}
+
 double SimulatedSystem::capability(const Rank &rank) const {
     double sum = 0;
     for (const std::int32_t pu : rank.pus)
@@ -211,6 +226,9 @@ void SimulatedSystem::run(Job &job, Seconds length) {
 void SimulatedSystem::advance(Seconds to) {
     while (now_ < to) {
         const Seconds length = std::min(chunk, to - now_);
+        for (Job &each : jobs_)
+            if (each.running && each.wanders > 0)
+                wander(each, length);
         settle_on_cores();
         for (Core &core : cores_)
             core.used = core.interrupts + core.others;

@@ -3,6 +3,7 @@
 #include "simulated_system.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace rankwise::tune::simulated {
 
@@ -41,6 +42,8 @@ RankSample SimulatedSystem::sample_of(const Job &job, const Rank &rank, std::int
         thread.queued = rank.queued;
         thread.pu = rank.pu;
         thread.mask = rank.mask;
+        if (job.wanders > 0)
+            thread.run_on = rank.run_on;
         if (job.pinned == Job::all)
             thread.mask = PuSet{}.set(static_cast<std::size_t>(rank.pu));
         found.threads.push_back(thread);
@@ -85,6 +88,8 @@ Sample SimulatedSystem::sample(bool light) {
     Sample found;
     found.at = now_;
     found.light = light;
+    if (!light)
+        look_at_units();
     for (const Job &each : jobs_)
         for (std::size_t r = 0; each.running && r < each.ranks.size(); ++r)
             if (each.ranks[r].alive)
@@ -131,6 +136,16 @@ Sample SimulatedSystem::sample(bool light) {
             found.memory_bytes.push_back(static_cast<std::uint64_t>(bytes));
     take_back(halfway_); // as the actor does, behind what the ranks were seen with
     return found;
+}
+
+void SimulatedSystem::look_at_units() {
+    for (Job &job : jobs_)
+        for (Rank &rank : job.ranks) {
+            auto own = std::ranges::find(rank.run_on, rank.pu, &std::pair<std::int32_t, Seconds>::first);
+            if (own == rank.run_on.end())
+                own = rank.run_on.insert(own, {rank.pu, 0});
+            own->second += rank.run - std::exchange(rank.looked_at, rank.run);
+        }
 }
 
 Sample SimulatedSystem::sample_with_movers() {

@@ -82,6 +82,7 @@ Job make_job(const std::string &name, const std::map<std::string, std::string> &
          [&](const std::string &v) {
              job.pinned = v == "all" ? Job::all : v == "others" ? Job::others : Job::nothing;
          }},
+        {"wanders", [&](const std::string &v) { job.wanders = std::stod(v); }},
         {"masks", [](const std::string &) {}},
         {"pus", [](const std::string &) {}},
         {"on", [](const std::string &) {}},

@@ -22,6 +22,7 @@ class SimulatedSystem final : public System {
 
     Seconds now() const override { return now_; }
     Sample sample(bool light) override;
+    void look_at_units() override;
     Sample sample_with_movers() override;
     NumaPages pages_by_numa(const TaskId &process) override;
     std::string apply(const Change &change) override;
@@ -87,6 +88,7 @@ class SimulatedSystem final : public System {
     };
     std::size_t take_back(std::vector<Moved> &moved);
     std::size_t take_back_lines();
+    void wander(Job &job, Seconds length);
     void run(Job &job, Seconds length);
     RankSample sample_of(const Job &job, const Rank &rank, std::int32_t number, bool light) const;
 
