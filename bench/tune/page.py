@@ -14,6 +14,7 @@ from tune.call_cost import LOOPS, PAIRS
 from tune.cases import CASES, Case
 from tune.results import Results, best_and_worst, cell, ratios
 from tune.runs import Run
+from tune.targets import Verdict
 
 _HEAD = """<!-- Written by `python -m tune`; edit bench/tune/page.py instead. -->
 # What `rankwise tune` gains and costs
@@ -22,7 +23,8 @@ What does a program gain from the tuner, and what does it lose where there is no
 """
 _HOW = """`python -m tune` (bench/) measured this. Two ranks may change places on two PUs (hardware threads). A case has
 several rounds. In each round, every way to run the case comes once, in shuffled order. A cell of a table is a median;
-in brackets is an interval that contains the true median with the probability that is said with the case.
+in brackets is an interval around it. How likely it contains the true median depends on the number of rounds, and is
+said with each case.
 """
 _CASE = """Numbers are iterations a second, divided by those of the best static mapping (`{best}`) in the same round.
 *reached 95 % of the best after*: seconds until the rate stays above 95 % of that mapping's. If some runs never get
@@ -65,7 +67,7 @@ def _summary(results: Results) -> Iterator[str]:
     """How many targets of each kind were reached, and how surely."""
     titles = [
         "targets",
-        "",
+        "number",
         "surely met",
         "met by the median only",
         "missed, at least by the median",
@@ -73,16 +75,19 @@ def _summary(results: Results) -> Iterator[str]:
     ]
     rows = []
     for kind, found in targets.kinds(results).items():
-        verdicts = [verdict for _, _, verdict in found]
-        by_median = sum(each.startswith("met by the median") for each in verdicts)
-        met = sum(each.startswith("met") for each in verdicts) - by_median
-        missed = sum(each.startswith("missed") for each in verdicts)
+        verdicts = [row.verdict for row in found]
+        met, by_median = verdicts.count(Verdict.MET), verdicts.count(Verdict.MET_BY_MEDIAN)
+        missed = verdicts.count(Verdict.MISSED) + verdicts.count(Verdict.MISSED_BY_MEDIAN)
         rows.append(
             [kind, *map(str, (len(found), met, by_median, missed, len(found) - met - by_median - missed))]
         )
-    yield "How many of the [targets](#targets) are met? By the median only: the interval reaches beyond the target."
+    yield "How many of the [targets](#targets) are met?"
     yield ""
     yield from table(titles, rows)
+    yield ""
+    yield (
+        "*met by the median only*: the median reaches the target, but one end of the interval around it does not."
+    )
     yield ""
 
 
@@ -106,7 +111,9 @@ def _sessions(results: Results) -> Iterator[str]:
 def _targets(results: Results) -> Iterator[str]:
     yield "## Targets"
     yield ""
-    found = [list(row) for rows in targets.kinds(results).values() for row in rows]
+    found = [
+        [row.target, row.measured, row.words] for rows in targets.kinds(results).values() for row in rows
+    ]
     yield from table(["target", "measured", ""], found)
     yield ""
     sure = [

@@ -5,26 +5,56 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Callable, Iterator
+from enum import Enum
+from typing import NamedTuple
 
 from tune.call_cost import LOOPS
 from tune.cases import CASES, KERNEL, Case, Way
 from tune.results import Results, best_and_worst, cell, middle_of, ratios
 
-Row = tuple[str, str, str]
 _OF_BEST = 0.95
+
+
+class Verdict(Enum):
+    """What became of a target, and the words for it."""
+
+    MET = "met"
+    MET_BY_MEDIAN = "met by the median, but not surely"
+    MISSED_BY_MEDIAN = "missed by the median, but not surely"
+    MISSED = "missed"
+    UNTOLD = "not told"
+    NOT_MEASURED = "not measured"
+
+
+class Row(NamedTuple):
+    """A target, what was measured, and what became of it."""
+
+    target: str
+    measured: str
+    verdict: Verdict
+    remark: str = ""
+
+    @property
+    def words(self) -> str:
+        """The verdict, with what is to be said of it."""
+        return self.verdict.value + self.remark
 
 
 def _row(target: str, values: list[float], is_met: Callable[[float], bool], text: str, unit: str = "") -> Row:
     """Met or missed, if all of the interval agrees; else what the median says."""
     if not values:
-        return target, "-", "not measured"
+        return Row(target, "-", Verdict.NOT_MEASURED)
     middle = middle_of(values)
     met = is_met(middle.value)
-    agree = {is_met(end) for end in (middle.low, middle.high)} == {met}
-    verdict = "met" if met else "missed"
-    if not agree:
-        verdict += " by the median, but not surely"
-    return target, cell(values, text, unit), verdict
+    if {is_met(end) for end in (middle.low, middle.high)} == {met}:
+        verdict = _told(met)
+    else:
+        verdict = Verdict.MET_BY_MEDIAN if met else Verdict.MISSED_BY_MEDIAN
+    return Row(target, cell(values, text, unit), verdict)
+
+
+def _told(met: bool) -> Verdict:
+    return Verdict.MET if met else Verdict.MISSED
 
 
 def kinds(results: Results) -> dict[str, list[Row]]:
@@ -34,10 +64,10 @@ def kinds(results: Results) -> dict[str, list[Row]]:
             row for case in CASES if results.rounds.get(case.name) for row in _of_case(case, results)
         ],
         "what programs gain, on simulated nodes": [
-            (
+            Row(
                 f"{experiment.name}, on simulated nodes: faster than without",
                 f"{experiment.gain - 1:+.1%}, the paper's mapping {experiment.best_gain - 1:+.1%}",
-                "met" if experiment.gain > 1 else "missed",
+                _told(experiment.gain > 1),
             )
             for experiment in results.experiments
         ],
@@ -64,12 +94,12 @@ def _of_case(case: Case, results: Results) -> Iterator[Row]:
         return
     if case.load and KERNEL in case.tuned_from:
         values = ratios(rounds, Way(KERNEL, tuned=True).name, best, seconds * 2 / 3)
-        target, measured, verdict = _row(
+        row = _row(
             f"{case.name}, from where the kernel puts ranks: at least {_OF_BEST} of the best, in the last third",
             values, lambda r: r >= _OF_BEST, ".3f",
         )  # fmt: skip
         alone = cell(ratios(rounds, KERNEL, best, seconds * 2 / 3))
-        yield target, f"{measured}, without the tuner {alone}", verdict
+        yield row._replace(measured=f"{row.measured}, without the tuner {alone}")
     if worst != best:
         way = Way(worst, tuned=True).name
         values = ratios(rounds, way, best, seconds * 2 / 3)
@@ -83,28 +113,30 @@ def _of_case(case: Case, results: Results) -> Iterator[Row]:
 
 def _from_worst(case: Case, tuned: list[float], untuned: list[float]) -> Row:
     """A case whose worst mapping is not clearly short of the target by itself tells nothing of the tuner."""
-    target, measured, verdict = _row(
+    row = _row(
         f"{case.name}, from the worst mapping: at least {_OF_BEST} of the best, in the last third",
         tuned, lambda r: r >= _OF_BEST, ".3f",
     )  # fmt: skip
     if not untuned:
-        return target, measured, verdict
-    measured += f", without the tuner {cell(untuned)}"
+        return row
+    row = row._replace(measured=f"{row.measured}, without the tuner {cell(untuned)}")
     if middle_of(untuned).high >= _OF_BEST:
-        verdict = "not told: the worst mapping is as good without the tuner, or may be"
-    return target, measured, verdict
+        remark = ": the worst mapping is as good without the tuner, or may be"
+        return row._replace(verdict=Verdict.UNTOLD, remark=remark)
+    return row
 
 
 def _of_cost(results: Results) -> Iterator[Row]:
     cost = results.own_cost
     if cost is None:
-        yield "own cost", "-", "not measured"
+        yield Row("own cost", "-", Verdict.NOT_MEASURED)
         return
     if not cost.resting_share:
-        yield (
+        yield Row(
             f"{cost.ranks} ranks that call MPI, looked at each second: below 0.5 % of a core",
             cell(cost.core_share, ".2%"),
-            "not told: it looked more seldom while this was measured",
+            Verdict.UNTOLD,
+            ": it looked more seldom while this was measured",
         )
     else:
         yield _row(
@@ -121,22 +153,22 @@ def _of_cost(results: Results) -> Iterator[Row]:
             ".2%",
         )
     total = (cost.memory_bytes + cost.waiting_bytes) / 1e6
-    yield (
+    yield Row(
         "memory below 30 MB, tuner and guard",
         f"{cost.memory_bytes / 1e6:.1f} MB",
-        "met" if cost.memory_bytes < 30e6 else "missed",
+        _told(cost.memory_bytes < 30e6),
     )
-    yield (
+    yield Row(
         "the same with the command that waits for the job",
         f"{total:.1f} MB",
-        "met" if total < 30 else "missed",
+        _told(total < 30),
     )
     yield _row("start below 200 ms", [1e3 * each for each in cost.start_s], lambda ms: ms < 200, ".0f", " ms")
 
 
 def _of_calls(results: Results) -> Iterator[Row]:
     if not results.call_costs:
-        yield "what the preloaded library adds to an MPI call: below 10 ns", "-", "not measured"
+        yield Row("what the preloaded library adds to an MPI call: below 10 ns", "-", Verdict.NOT_MEASURED)
     for cost in results.call_costs:
         for loop, what in LOOPS.items():
             yield _row(
@@ -150,22 +182,22 @@ def _of_calls(results: Results) -> Iterator[Row]:
 
 def _of_faults(results: Results) -> Iterator[Row]:
     if (real := results.real_faults) is not None and real.rounds:
-        yield (
+        yield Row(
             "`rankwise tune` killed while it tried a change: no thread with a wrong mask",
             f"{real.wrong} of {real.threads} threads in {real.rounds} rounds",
-            "met" if not real.wrong else "missed",
+            _told(not real.wrong),
         )
         if real.restored_s:
             yield _restored("the same: masks back within 50 ms of SIGKILL", real.restored_s)
     faults = results.faults
     if faults is None or not faults.rounds:
-        yield "1 000 injected faults: no thread with a wrong mask", "-", "not measured"
+        yield Row("1 000 injected faults: no thread with a wrong mask", "-", Verdict.NOT_MEASURED)
         return
-    yield (
+    yield Row(
         "1 000 injected faults: no thread with a wrong mask",
         f"{faults.wrong} of {faults.threads} threads in {sum(faults.rounds.values())} rounds",
-        ("met" if not faults.wrong else "missed")
-        + (", fewer rounds" if sum(faults.rounds.values()) < 1000 else ""),
+        _told(not faults.wrong),
+        ", fewer rounds" if sum(faults.rounds.values()) < 1000 else "",
     )
     if faults.restored_s:
         yield _restored("injected faults: masks back within 50 ms of SIGKILL", faults.restored_s)
@@ -173,9 +205,9 @@ def _of_faults(results: Results) -> Iterator[Row]:
 
 def _restored(target: str, times: list[float]) -> Row:
     late = sum(time > 0.05 for time in times)
-    return (
+    return Row(
         target,
         f"median {1e3 * statistics.median(times):.1f} ms, {1e3 * max(times):.1f} at most, "
         f"{late} of {len(times)} later",
-        "met" if not late else "missed",
+        _told(not late),
     )
