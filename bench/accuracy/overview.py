@@ -10,7 +10,6 @@ import numpy as np
 
 from accuracy.gain import Gain
 from accuracy.result import PREDICTORS, CaseResult, PlacementResult, ValidationResult, summary
-from rankwise.lab.rate import show_rate
 from rankwise.lab.validation.result import TRACED, Summary
 from rankwise.lab.validation.tables import share, table
 from rankwise.quantities import counted
@@ -175,10 +174,11 @@ def _scale(half: Group) -> str:
     ranks = each(count for one in options for count in one.ranks)
     nodes = each(one.nodes for one in options)
     known = {document.context.get("processors") for document in half.documents} - {None}
-    on = f"{nodes} nodes emulated on {each(known)} processors" if known else f"{nodes} emulated nodes"
-    rates = each(show_rate(rate) for one in options for rate in one.rates_bytes_per_s)
+    on = f"{nodes} nodes that {each(known)} processors emulate" if known else f"{nodes} emulated nodes"
+    rates = each(f"{rate * 8 / 1e6:g}" for one in options for rate in one.rates_bytes_per_s)
     programs = counted(len(half.programs), "program")
-    return f"{programs} on {ranks} ranks, {on}, {rates}, {each(LIBRARIES[mpi] for mpi in half.mpis)}"
+    libraries = each(LIBRARIES[mpi] for mpi in half.mpis)
+    return f"{programs} with {ranks} ranks each, over {libraries}, on {on}, at {rates} Mbit/s"
 
 
 def _beside(half: Group, show: Callable[[Summary], str]) -> str:

@@ -51,7 +51,7 @@ A pair counts if the measured intervals of its two times do not overlap |
 | median error, worst | an error is predicted time / measured time - 1: the median (without sign), and the largest one |
 | in interval | how often the measured median lies in the predicted interval |
 | width | how wide this interval is: upper end / lower end - 1, in the median |
-| gains | how often the predicted saving of `optimised` over blocked, cyclic and worst is within 5 percentage points |
+| gains | how often the saving of `optimised` over blocked, cyclic and worst is predicted within 5 percentage points |
 | slower | how many optimised placements were slower than blocked |
 
 | row | meaning |

@@ -184,8 +184,8 @@ def sentence(result: Result) -> str:
     slower = sum(on < beside for on, beside in pairs)
     return (
         f"**In {slower} of {len(pairs)} comparisons ({len(SIZES)} sizes) the computing rank was slower on the "
-        f"interrupt core than beside it. In the median it computed {100 * _lost(result):.0f} points slower (100: its "
-        "speed alone).**"
+        f"interrupt core than beside it. In the median that cost it another {100 * _lost(result):.0f} % of "
+        "the speed that it has alone.**"
     )
 
 
@@ -319,7 +319,7 @@ def _claims(result: Result) -> list[list[str]]:
         [
             "who suffers",
             "the rank on it has less of it",
-            f"a rank that computes on it is slower than beside it, in the median by {100 * _lost(result):.0f} points",
+            f"on it, a rank loses in the median another {100 * _lost(result):.0f} % of its speed alone",
         ],
         [
             "bandwidth",
