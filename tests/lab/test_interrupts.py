@@ -65,8 +65,8 @@ def test_the_page_says_who_suffers():
     assert "| 0 | 8 | 1000 | 0 | 0.996 | 99.60% | 1.00 |\n| 0 | 8 | 1000 | 1 | 0.004 | 0.40% | 2.00 |" in text
     assert max(map(len, text.splitlines())) <= 220
     # AND what the launches say of each published claim: here latency is the same on both cores, and so is bandwidth
-    assert "a rank that computes on it is slower than beside it, in the median by 7 points" in text
-    assert "In the median it computed 7 points slower (100: its speed alone)." in text
+    assert "on it, a rank loses in the median another 7 % of its speed alone" in text
+    assert "In the median that cost it another 7 % of the speed that it has alone." in text
     assert (
         "| bandwidth | 2.0 Gb/s on the interrupt core, 3.0 on its sibling | beside it 1.00 times as good"
         in text
