@@ -9,12 +9,14 @@ from pathlib import Path
 
 import pytest
 from lab import keep_runs
+from traces import recording_of, traced
 
 import rankwise
 from rankwise.cli import main
 from rankwise.lab.validation.prediction import RecordedCase
 from rankwise.lab.validation.state import CasePlan, Options, Setting, State
 from rankwise.machine.file import fingerprint
+from rankwise.schedule.source import load
 
 CASE = "mpich.mg.16.20mbit"
 GAIN = Path(__file__).resolve().parents[2] / "examples" / "gain.py"
@@ -76,20 +78,26 @@ def test_the_demo_says_it(expected, capsys, monkeypatch):
     assert rows == [f"{prediction.makespan_s:.2f} s"] * 2
 
 
+def validation_of(directory, machine, program, mpi):
+    """A validation that froze a machine file of 4 nodes of 4 cores, its case, and where the recording of that goes."""
+    rate = 2.5e6
+    options = Options(
+        4, 4, (rate,), (16,), mpi, "mpiexec", (program,), placements=3, repetitions=1, seed=1, quick=True
+    )
+    state = State.create(directory, options, {})
+    frozen = state.machine_path(rate)
+    frozen.write_bytes(machine.read_bytes())
+    state.plan.machine_sha256["20mbit"] = fingerprint(frozen)
+    case = CasePlan(Setting(program, 16, rate), program)
+    return state, case, state.directory / f"{case.name}.rw"
+
+
 @pytest.mark.slow
 def test_a_validation_says_it(expected, tmp_path):
     directory, prediction = expected
     # GIVEN a validation that has this recording and froze this machine file
-    rate = 2.5e6
-    options = Options(
-        4, 4, (rate,), (16,), "mpich", "mpiexec", ("mg",), placements=3, repetitions=1, seed=1, quick=True
-    )
-    state = State.create(tmp_path / "state", options, {})
-    frozen = state.machine_path(rate)
-    frozen.write_bytes((directory / "lab.machine.toml").read_bytes())
-    state.plan.machine_sha256["20mbit"] = fingerprint(frozen)
-    case = CasePlan(Setting("mg", 16, rate), "mg")
-    (state.directory / f"{case.name}.rw").symlink_to(directory / f"{CASE}.rw")
+    state, case, recording = validation_of(tmp_path / "state", directory / "lab.machine.toml", "mg", "mpich")
+    recording.symlink_to(directory / f"{CASE}.rw")
     # WHEN it predicts its placements, the recorded one among them
     recorded = RecordedCase.load(state, case)
     predicted = [recorded.predict(name)[0] for name in recorded.placements]
@@ -101,3 +109,29 @@ def test_a_validation_says_it(expected, tmp_path):
         == [(node, where.cores_of(rank)) for rank, node in enumerate(where.node.tolist())]
     }
     assert same == prediction.makespan_s
+
+
+@pytest.mark.parametrize(
+    ("version", "library", "other"),
+    [("5.0.11", "openmpi", "openmpi-4"), ("4.1.8", "openmpi-4", "openmpi")],
+    ids=["5.0", "4.1"],
+)
+def test_a_validation_follows_the_algorithms_of_the_version_that_ran(tmp_path, version, library, other):
+    # GIVEN an allreduce of 1 MiB on four nodes, of which Open MPI 4.1 and 5.0 send other messages
+    machine = keep_runs.KEPT / "openmpi.ft.16.20mbit.machine.toml"
+    state, case, recording = validation_of(tmp_path / "state", machine, "sum", "openmpi")
+    ranks = traced(16)
+    for number, rank in enumerate(ranks):
+        rank.version, rank.host = f"Open MPI v{version}, package: Open MPI", f"n{number // 4}"
+        rank.together("MPI_Allreduce", 1, 4, 1 << 20)
+    recording_of(recording, ranks)
+    # WHEN it predicts one of its placements
+    predicted = RecordedCase.load(state, case).predict("blocked")[1]
+    # THEN the messages are those of the version, and not those of the other one
+    messages = {
+        name: rankwise.Predictor.of(load(recording, name), rankwise.load_machine(machine))
+        .predict(predicted.placement)
+        .channels
+        for name in (library, other)
+    }
+    assert predicted.channels == messages[library] != messages[other]
