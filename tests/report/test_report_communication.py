@@ -184,22 +184,22 @@ def test_messages_are_told_by_kind_and_communicator(tmp_path):
         assert size == world.get(pair, 0) + pairs("2 communicators of 2 ranks").get(pair, 0)
     # AND what is not known is said
     text = " ".join(report.matrix_parts.not_known)
-    assert "the communicator of 4 point-to-point messages: that takes" in text
-    assert "the time of messages: that takes" in text
+    assert "the communicator of 4 point-to-point messages: this needs" in text
+    assert "the time of messages: this needs" in text
     assert all(part.time_s is None for part in parts.values())
 
 
 def test_without_a_trace_the_page_says_what_it_takes(record):
     report = build(Recording.open(record()))
     assert (report.pair_waits, report.over_time) == (None, None)
-    assert report.sizes.not_timed == "that takes `rankwise record --trace --exact-times`"
+    assert report.sizes.not_timed == "this needs `rankwise record --trace --exact-times`"
     page = render(report)
     for name in ("waiting", "phases", "sizes"):
         assert f'<h2 id="{name}">' in page
     option = '<span class="option">{}</span>'
     assert (
         page.count(
-            f"that takes <code>rankwise record {option.format('--trace')} {option.format('--exact-times')}</code>"
+            f"this needs <code>rankwise record {option.format('--trace')} {option.format('--exact-times')}</code>"
         )
         >= 3
     )
@@ -307,9 +307,9 @@ def test_call_sites_are_a_tree(report):
             call,
             module,
             64,
+            function and f"{function}<double>(int)",
             function,
-            function,
-            function and "halo.c",
+            function and "/src/halo.c",
             line,
             count,
             time_s,
@@ -326,12 +326,15 @@ def test_call_sites_are_a_tree(report):
     changed = msgspec.structs.replace(report, call_sites=sites)
     app, lib = call_tree.call_tree(changed, 500)
     # THEN a branch has what is inside
-    assert (app.name, app.place, app.time, app.calls) == ("app", "/opt/app", "875 ms", "25")
+    assert (app.name, app.whole, app.time, app.calls) == ("app", "/opt/app", "875 ms", "25")
     assert [(each.name, each.time) for each in app.inside] == [("exchange", "750 ms"), ("main", "125 ms")]
-    assert [(each.name, each.place) for each in app.inside[0].inside] == [
-        ("MPI_Recv", "halo.c:12"),
-        ("MPI_Send", "halo.c:11"),
+    # AND a place is written as in findings
+    assert [(each.name, each.place, each.whole) for each in app.inside[0].inside] == [
+        ("MPI_Recv", "exchange, halo.c:12", "/src/halo.c:12"),
+        ("MPI_Send", "exchange, halo.c:11", "/src/halo.c:11"),
     ]
-    assert (lib.inside[0].name, lib.inside[0].inside[0].place) == ("function not known", "+0x40")
+    (call,) = lib.inside[0].inside
+    assert (lib.inside[0].name, call.place) == ("function not known", "libx.so +0x40")
+    assert call.whole == "/lib/libx.so +0x40"
     assert app.part == pytest.approx(3.5 / 3.75)
     assert "<code>exchange</code>" in render(changed)

@@ -288,6 +288,13 @@ def test_a_matrix_of_many_pairs_is_by_node_and_opens_to_ranks(report, tmp_path, 
         # AND a double click opens, and does not zoom into what it opened
         canvas.dblclick(position=place)
         assert lines.first.text_content().startswith("rank ")
+        # AND the text is of the ranks of these two nodes only, until all of them are shown
+        pairs = [tuple(map(int, re.findall(r"rank (\d+)", each))) for each in lines.all_text_contents()]
+        assert pairs and all(128 <= one < 192 <= other < 256 for one, other in pairs)
+        page.locator("#matrix-picture").get_by_role("button", name="whole").click()
+        assert lines.last.text_content().endswith("more are in rankwise report --json")
+        back.click()
+        canvas.dblclick(position=place)
         canvas.hover(position=middle_of(canvas, 63, 0, 64))
         assert tip.inner_text() == "rank 191 to rank 192: 1 kB, 1 message"
         assert (shown.problems, shown.requests) == ([], [])

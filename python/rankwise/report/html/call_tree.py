@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from rankwise.findings.place_words import place_text, short_function
 from rankwise.quantities import bytes_text, count_text, seconds_text
 from rankwise.report.data import CallSite, ReportData
 from rankwise.report.words import percent
@@ -18,7 +19,8 @@ class Branch:
 
     Attributes:
         name: What it is.
-        place: Where a call is; the whole path of a module.
+        place: Where a call is, as all of the report writes it; else empty.
+        whole: What `name` or `place` leaves out: the path of a module or source, a function's template arguments.
         time: Of a rank, in the mean, as text; a dash where calls were only counted.
         share: Of the run, as text.
         part: Of the tree's time, from 0 to 1; of its calls where these were only counted.
@@ -29,6 +31,7 @@ class Branch:
 
     name: str
     place: str
+    whole: str
     time: str
     share: str
     part: float
@@ -50,16 +53,17 @@ def call_tree(report: ReportData, most: int) -> list[Branch]:
     def weight(some: Iterable[CallSite]) -> float:
         return sum((site.time_s or 0.0) if timed else site.count for site in some)
 
-    whole = weight(sites) or 1.0
+    all_weight = weight(sites) or 1.0
 
-    def branch(name: str, place: str, some: list[CallSite], inside: list[Branch]) -> Branch:
+    def branch(name: str, place: str, whole: str, some: list[CallSite], inside: list[Branch]) -> Branch:
         shares = [site.share for site in some if site.share is not None]
         return Branch(
             name,
             place,
+            whole,
             seconds_text(weight(some) / len(report.ranks.rank)) if timed else "-",
             percent(sum(shares) if shares else None),
-            weight(some) / whole,
+            weight(some) / all_weight,
             count_text(sum(site.count for site in some)),
             bytes_text(sum(site.bytes or 0 for site in some)) if any(site.bytes for site in some) else "-",
             inside,
@@ -74,25 +78,28 @@ def call_tree(report: ReportData, most: int) -> list[Branch]:
     return [
         branch(
             Path(module).name,
+            "",
             module,
             in_module,
             [
                 branch(
-                    function,
+                    short_function(function) if function else "function not known",
                     "",
+                    function,
                     in_function,
-                    [branch(site.call, _place(site), [site], []) for site in in_function],
+                    [
+                        branch(site.call, place_text(site), _whole_place(site), [site], [])
+                        for site in in_function
+                    ],
                 )
-                for function, in_function in grouped(
-                    in_module, lambda site: site.function or "function not known"
-                )
+                for function, in_function in grouped(in_module, lambda site: site.function or "")
             ],
         )
         for module, in_module in grouped(sites, lambda site: site.module or "code of no file")
     ]
 
 
-def _place(site: CallSite) -> str:
+def _whole_place(site: CallSite) -> str:
     if site.file is None:
-        return f"+{site.offset:#x}"
+        return f"{site.module or 'code of no file'} +{site.offset:#x}"
     return site.file if site.line is None else f"{site.file}:{site.line}"

@@ -14,18 +14,18 @@ const differences = () => isDark() ? [between([84, 66, 34], [255, 178, 64]), bet
 // `view` gives what is drawn for what is chosen of the switches: `rows`, `columns` and `values` of the pairs, their `text`,
 // `tip` of a pair, `name` of a row, `lines` before which rows, a `note`, and whether they are differences: `signed`. Also
 // the `size` where that is another one; the `range` of values that colours are for, where that is not theirs; what is
-// `inside` a pair: switches to `turn`, and then the window's first row and column, `from`, and its `side`; and the switch
-// that is turned to get `outside` again.
+// `inside` a pair: switches to `turn`, and then the window's first row and column, `from`, its `side`, and how many rows
+// and columns are of the pair, `counts`; and the switch that is turned to get `outside` again.
 function matrix(holder, largest, { label, view, switches = [], widest = 660 }) {
     const chosen = switches.map(() => 0), note = element("p", { class: "soft" }), panel = element("div"), lists = []
-    let size = largest, shown, cells, drawn = null, from = [0, 0], side = size
+    let size = largest, shown, cells, drawn = null, from = [0, 0], side = size, only = null
     const left = 46, top = 22, bottom = 40
     const bar = element("div", { class: "tabs" }), back = element("button", { type: "button", text: "back to nodes" })
     // Fields of few ranks are no larger than needed.
     const edge = width => Math.min(width - left - 4, widest, Math.max(size * 60, 240))
     const take = () => {
         shown = view(chosen)
-        if ((shown.size ?? largest) != size) [size, from, side] = [shown.size ?? largest, [0, 0], shown.size ?? largest]
+        if ((shown.size ?? largest) != size) [size, from, side, only] = [shown.size ?? largest, [0, 0], shown.size ?? largest, null]
         back.hidden = !shown.outside
         bar.hidden = size <= 8 && !shown.outside
         panel.style.cursor = shown.inside ? "pointer" : ""
@@ -119,6 +119,10 @@ function matrix(holder, largest, { label, view, switches = [], widest = 660 }) {
         const fixed = share.map((each, axis) => from[axis] + each * side)
         side = Math.max(Math.min(Math.round(side * by), size), Math.min(8, size))
         move(fixed.map((each, axis) => each - share[axis] * side))
+        if (only && side == size) {
+            only = null
+            drawn.retell()
+        }
     }
     const turn = ([which, to]) => lists[which]?.children[to].click()
     const open = (x, y, width) => {
@@ -127,7 +131,9 @@ function matrix(holder, largest, { label, view, switches = [], widest = 660 }) {
         opened = true
         there.turn.forEach(turn)
         side = Math.min(there.side, size)
+        only = there
         move(there.from)
+        drawn.retell()
     }
     take()
     switches.forEach(({ label, names }, which) => {
@@ -145,7 +151,10 @@ function matrix(holder, largest, { label, view, switches = [], widest = 660 }) {
     back.addEventListener("click", leave)
     bar.append(back)
     holder.append(bar)
-    const told = () => shown.values.map((value, cell) => [value, cell]).filter(([value]) => value).sort((a, b) => b[0] - a[0])
+    // Of what was opened, the text has only that, until other rows are chosen or all of them are shown.
+    const isTold = cell => !only?.turn.every(([which, to]) => chosen[which] == to)
+        || [shown.rows[cell], shown.columns[cell]].every((at, axis) => at >= only.from[axis] && at < only.from[axis] + only.counts[axis])
+    const told = () => shown.values.map((value, cell) => [value, cell]).filter(([value, cell]) => value && isTold(cell)).sort((a, b) => b[0] - a[0])
         .map(([, cell]) => shown.title(shown.name(shown.rows[cell]), shown.name(shown.columns[cell])) + shown.tip(cell))
     holder.append(panel)
     // A drag moves what is zoomed, and is no click.
@@ -270,6 +279,7 @@ function levels(ways, { groups, nodes_first: large }, which) {
                     size: found.length, lines, name,
                     inside: (row, column) => ({
                         turn: [[which - 1, ways.indexOf(shown)], [which, 1]], from: [found[row].begin, found[column].begin], side: Math.max(found[row].count, found[column].count, 8),
+                        counts: [found[row].count, found[column].count],
                     }),
                 },
             }
