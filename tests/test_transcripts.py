@@ -67,8 +67,7 @@ RUNS = [
 DOCUMENTS = [TOP / "README.md", *sorted((TOP / "docs").rglob("*.md"))]
 # How far a search comes depends on the machine.
 MASKED = [
-    re.compile(r"(?<=decided by replayed ones: )[\d.]+%"),
-    re.compile(r"(?<=^\(mean of )\d+ placements.*(?=\)$)"),
+    re.compile(r"(?<=^they differ by ).*"),
 ]
 QUOTE = re.compile(r"<!-- transcript: (\S+) -->\n")
 # Where programs are installed, and what depends on who else uses the machine.

@@ -92,7 +92,7 @@ def test_how_far_the_estimates_of_the_search_are_from_the_replays_is_said(place,
     assert estimate_error["gap"] == pytest.approx(0.25)
     assert estimate_error["tau"] == pytest.approx(1)
     assert place("-f") == 0
-    assert "searched by estimated times, decided by replayed ones: 25.0% apart" in " ".join(
+    assert "the final choice replayed times: they differ by 25.0% (mean of" in " ".join(
         capsys.readouterr().out.split()
     )
     assert place("-f", "--objective", "bytes", "--json") == 0
@@ -206,7 +206,7 @@ def test_where_nothing_is_better_it_says_so_and_writes_what_was(tmp_path, capsys
     out = capsys.readouterr().out
     # AND blocked is not compared with itself
     said = "nothing that was tried is worth a change: blocked is what was written"
-    assert f"the best against blocked:\n  {said}\n" in out
+    assert f"the best placement compared with blocked:\n  {said}\n" in out
     assert "better than blocked" not in out and "optimised" not in out
     assert load(output).node.tolist() == [0, 0, 0, 0]
 

@@ -28,7 +28,7 @@ def test_the_cores_are_written_and_the_costs_said_beside_the_bound(capsys):
     rows = [line.split() for line in out.splitlines()]
     assert ["blocked", "80", "+166.7%", "8"] in rows
     assert next(row for row in rows if row[:1] == ["best:"])[-2:] == ["30", "2"]
-    assert "no placement is below 16 " in out and "gap +87.5%" in out
+    assert "no placement is below 16 " in out and "is 87.5% above that" in out
     assert err == "Wrote ring.cores\n"
 
 

@@ -20,9 +20,9 @@ def adding(path, *, compute_ms=4.0, inside_ms=1.0, late_ms=0.0, size=8, call="MP
 @pytest.mark.parametrize(
     ("call", "size", "what", "do"),
     [
-        ("MPI_Allreduce", 8, "of 8 B, mean; ", "call it less often"),
-        ("MPI_Bcast", 8, "of 8 B, mean; ", "call it less often"),
-        ("MPI_Alltoall", 1 << 20, "of 1.05 MB, mean; ", "move less data"),
+        ("MPI_Allreduce", 8, "of 8 B on average; ", "call it less often"),
+        ("MPI_Bcast", 8, "of 8 B on average; ", "call it less often"),
+        ("MPI_Alltoall", 1 << 20, "of 1.05 MB on average; ", "move less data"),
         ("MPI_Barrier", 0, "100 calls a rank; ", "leave out barriers"),
     ],
 )
@@ -30,7 +30,8 @@ def test_it_is_told_with_all_that_ranks_are_in_it_together(tmp_path, call, size,
     (found,) = adding(tmp_path / "a.rw", call=call, size=size)
     assert found.name == "collective-dominates"
     assert (
-        found.sentence == f"{call} takes 100 ms of a rank's 500 ms, without waiting for ranks that come late"
+        found.sentence
+        == f"{call} takes 100 ms of a rank's 500 ms, not counting the wait for ranks that come late"
     )
     assert found.cost_s == pytest.approx(0.1)
     assert what in found.evidence[0] and found.do.startswith(do)

@@ -61,7 +61,7 @@ def test_a_rank_that_computes_four_times_as_long_costs_what_is_more_than_the_mea
     report = build(recording)
     text = " ".join(render_text(report, verbose=True).split())
     assert (
-        "1. rank 3 computes 4.0 times as long as the mean of the others: fixing it saves about 450 ms of 1 s"
+        "1. rank 3 computes 4.0 times as long as the mean of the others; fixing it saves about 450 ms of 1 s"
         in text
     )
     assert text.index("What to fix") < text.index("Efficiency")
@@ -86,7 +86,7 @@ def test_ranks_that_differ_by_little_have_nothing_to_fix_and_that_is_said(tmp_pa
     )
     not_looked_for = text.split("not looked for: ")[1]
     assert "late-sender" in not_looked_for
-    assert "that takes `rankwise record --trace --exact-times`" in not_looked_for
+    assert "this needs `rankwise record --trace --exact-times`" in not_looked_for
 
 
 def test_a_low_efficiency_without_a_finding_says_what_most_is_lost_to(tmp_path):
@@ -372,7 +372,7 @@ def test_tcp_that_sends_one_segment_of_a_thousand_again_is_told(again, sent, tol
     if told:
         assert (
             found[0].sentence.startswith("TCP of n0 sent")
-            and "(2 timeouts); 2 more nodes" in found[0].sentence
+            and "(2 timeouts); the same on 2 more nodes" in found[0].sentence
         )
 
 

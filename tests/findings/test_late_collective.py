@@ -33,7 +33,7 @@ def test_ranks_that_are_late_in_turns_are_told_with_what_even_steps_save(tmp_pat
     assert found.sentence == "ranks take turns in coming late to MPI_Allreduce"
     # AND those 19 steps, one of which rank 0 misses, leave rank 1 with 2 ms more than the mean
     assert found.cost_s == pytest.approx(0.019 * 6 - 0.002)
-    assert "19 steps the one that computes longest does so for 1.8 times as long" in found.evidence[0]
+    assert "19 steps the rank that computes longest does so for 1.8 times as long" in found.evidence[0]
 
 
 @pytest.mark.parametrize("call", ["MPI_Barrier", "MPI_Alltoall"])

@@ -61,7 +61,7 @@ def test_a_pair_that_waits_in_turns_on_unequal_cores_is_told_with_a_swap(tmp_pat
     assert (found.name, found.ranks) == ("out-of-phase", [1, 0])
     assert found.sentence == (
         "ranks 0 and 1 compute in turns and wait for each other: rank 1 in MPI_Wait, rank 0 in MPI_Send, "
-        "as the core of rank 1 takes the interrupts"
+        "because the core of rank 1 takes the interrupts"
     )
     assert found.do.startswith("swap the cores of ranks 0 and 2")
     # AND rank 0 waits as long as rank 1 computes, 10.5 ms in the mean

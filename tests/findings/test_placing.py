@@ -44,7 +44,8 @@ def test_ranks_dealt_round_the_nodes_while_neighbours_talk(tmp_path):
     # THEN all bytes go between nodes and need not, and what order saves is the messages' 10 ms, 40 times
     order = told["order-against-hierarchy"]
     assert order.sentence == (
-        "ranks are not in the order of the machine: 100 % of the bytes go between nodes, 0 % if they were"
+        "ranks are not in the order of the machine: now 100 % of the bytes go between nodes; in that order it would "
+        "be 0 %"
     )
     assert order.cost_s == pytest.approx(0.4, rel=0.05)
     # AND the search has nothing better, which is not told twice

@@ -33,7 +33,9 @@ def test_messages_that_follow_each_other_are_told_with_the_calls_that_would_go(t
     (found,) = told(tmp_path / "a.rw", stream())
     # THEN of 100 messages 5 are left, one after each computation, and 95 calls of 1 ms go on each rank
     assert (found.name, found.ranks) == ("small-messages", [0, 1])
-    assert found.sentence == "rank 0 sends rank 1 100 messages of 8 B with MPI_Send; 5 would do"
+    assert found.sentence == (
+        "rank 0 sends rank 1 100 messages of 8 B with MPI_Send; 5 larger ones would be enough"
+    )
     assert found.cost_s == pytest.approx(0.095)
 
 

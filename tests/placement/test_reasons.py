@@ -36,7 +36,7 @@ def test_the_sentences_name_what_changed_and_the_largest_change_comes_first():
     found = reasons(now, then, "blocked", TOPOLOGY)
     # THEN everything that differs is said, times first
     assert found == [
-        "a rank waits 3 s instead of 5 s",
+        "the mean rank waits 3 s instead of 5 s",
         "the busiest network interface is at work 3 s instead of 4 s",
         "50% fewer bytes cross the network",
         "a memory has up to 1 rank instead of 2 ranks",

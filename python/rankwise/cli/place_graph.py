@@ -89,17 +89,25 @@ def _show(terminal: Terminal, hierarchy: Hierarchy, result: GraphResult) -> None
         over = "" if each is best else _more(each.cost, best.cost)
         rows.append([name, _text(each.cost), over, _text(each.busiest)])
     terminal.table(["placement", "weight x distance", "", "busiest node"], rows)
-    gap = _more(best.cost, result.lower_bound)
-    terminal.result(
-        f"\nno placement is below {_text(result.lower_bound)} (docs/internals/search.md): "
-        f"{'the best there is' if best.cost <= result.lower_bound else f'gap {gap}'}"
-    )
+    terminal.result(f"\n{_how_good(best.cost, result.lower_bound)}")
     known = min(result.placements[:-1], key=lambda each: each.cost)
     if best.busiest > known.busiest:
-        more = f"{_text(best.busiest)}, {_more(best.busiest, known.busiest)} on {known.name}"
-        terminal.note(f"the busiest node has {more}; `--objective time` takes no busier one")
+        terminal.note(
+            f"its busiest node has {_text(best.busiest)}, that of {known.name} {_text(known.busiest)}; "
+            "`--objective time` takes no placement with a busier node"
+        )
     if result.interrupted:
         terminal.note("interrupted: this is the best so far")
+
+
+def _how_good(cost: float, lower_bound: float) -> str:
+    """What the lower bound says of the best placement that was found."""
+    proven = f"it is proven that no placement is below {_text(lower_bound)} (docs/internals/search.md)"
+    if cost <= lower_bound:
+        return f"{proven}:\nthe best one here cannot be improved"
+    if lower_bound <= 0:
+        return proven
+    return f"{proven}:\nthe best one here is {cost / lower_bound - 1:.1%} above that"
 
 
 def _text(weight: float) -> str:

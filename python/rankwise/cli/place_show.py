@@ -81,7 +81,7 @@ def show(
     _show_sharing(terminal, candidates, topology, machine)
     _show_seats(terminal, best.placement)
     reference, sentences = compare(candidates, topology, machine, doubtful)
-    terminal.result(f"\nthe best against {reference}:")
+    terminal.result(f"\nthe best placement compared with {reference}:")
     for sentence in sentences:
         terminal.result(f"  {sentence}")
     show_run(terminal, predictor, source)
@@ -115,7 +115,7 @@ def _show_seats(terminal: Terminal, placement: Placement) -> None:
     """Which ranks are where."""
     from rankwise.placement.by_node import node_lines, ranks_by_node
 
-    terminal.result("\nthe best, rank by rank:")
+    terminal.result("\nwhere the best placement puts each rank:")
     for line in node_lines(ranks_by_node(placement), _NODES_SHOWN, "the placement file has all"):
         terminal.result(line)
 
@@ -130,7 +130,7 @@ def _show_sharing(
 
     found = [sharing(each.placement, topology, machine) for each in candidates]
     caches = list(dict.fromkeys(name for each in found for name in each.caches))
-    head = ["most ranks on/in one", "network\nshare", "if even", "node", "memory", *caches]
+    head = ["placement", "network\nshare", "if even", "node", "memory", *caches]
     head += ["interrupt\ncore"] if found[0].interrupted is not None else []
     rows = []
     for candidate, shared in zip(candidates, found, strict=True):
@@ -144,6 +144,7 @@ def _show_sharing(
                 *(() if shared.interrupted is None else (_some(shared.interrupted),)),
             ]
         )
+    terminal.result("share of bytes on the network; most ranks on one node, in one memory, ...:\n")
     terminal.table(head, rows)
 
 
@@ -151,10 +152,10 @@ def show_estimate_error(terminal: Terminal, estimate_error: EstimateError | None
     """How far the times that the search went by are from those that decided."""
     if estimate_error is None or estimate_error.gap is None:
         return
-    order = "" if estimate_error.tau is None else f", tau of their order {estimate_error.tau:.2f}"
+    order = "" if estimate_error.tau is None else f"; Kendall's tau of their orders: {estimate_error.tau:.2f}"
     terminal.result(
-        f"\nsearched by estimated times, decided by replayed ones: {estimate_error.gap:.1%} apart\n"
-        f"(mean of {estimate_error.placements} placements{order})"
+        "\nthe search used estimated times, the final choice replayed times:\n"
+        f"they differ by {estimate_error.gap:.1%} (mean of {estimate_error.placements} placements{order})"
     )
 
 

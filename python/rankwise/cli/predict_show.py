@@ -153,7 +153,9 @@ def _how_sure(terminal: Terminal, outcome: Outcome, run: Sequence[str]) -> None:
     found = outcome.prediction.interval
     if found and found.replays:
         ends = f"{seconds_text(found.numbers_low_s)} - {seconds_text(found.numbers_high_s)}"
-        lines.append(f"machine's numbers: {ends} ({100 * found.confidence:.0f} % of {found.replays} replays)")
+        lines.append(
+            f"with the machine's numbers varied: {ends} ({100 * found.confidence:.0f} % of {found.replays} replays)"
+        )
     lines += run
     if plain := outcome.prediction.plain:
         interval = f", {interval_text(plain.interval)}" if plain.interval else ""
@@ -172,8 +174,8 @@ def _ties(ties: TieSpread, makespan_s: float) -> str:
         return f"no difference in {others}"
     low, high = (end / makespan_s - 1 for end in (ties.low_s, ties.high_s))
     if high - low < _WORTH_SAYING:
-        return f"less than {100 * _WORTH_SAYING:g} % in {others}"
-    return f"{_percent(low)} to {_percent(high)} in {others}"
+        return f"in {others}, the time differs by less than {100 * _WORTH_SAYING:g} %"
+    return f"in {others}, the time differs by {_percent(low)} to {_percent(high)}"
 
 
 def _run(predictor: Predictor, source: Source, where: str = "") -> list[str]:
@@ -189,7 +191,7 @@ def _run(predictor: Predictor, source: Source, where: str = "") -> list[str]:
     ]
     if predictor.anchor:
         lines.append(
-            f"anchored at it: replayed times x {predictor.scale:.3f}; `--plain` shows them as they are"
+            f"anchored at it: replayed times are multiplied by {predictor.scale:.3f} (not with `--plain`)"
         )
     if found := unexplained(predictor, source):
         lines.append(f"not explained by the replay: {_not_explained(run, found)}")
@@ -264,7 +266,7 @@ def _losses(terminal: Terminal, losses: Sequence[Loss], makespan_s: float) -> No
     if not rows:
         terminal.result("nothing that is shared or sent costs time: the rest is computation")
         return
-    terminal.table(["saved if it were free", "time", "share"], rows)
+    terminal.table(["saved if it took no time", "time", "share"], rows)
 
 
 def _name(loss: Loss) -> str:

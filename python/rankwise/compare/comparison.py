@@ -181,8 +181,8 @@ def _noise(before: int, after: int, least: float) -> str:
             "5, or 2 and 8, or 1 and 39; the intervals are as sure as so few runs allow"
         )
     return (
-        "more than noise: at most 1 of 20 divisions of these runs into two sides differs as much (Mann-Whitney, "
-        "exact); of numbers that did not change, 1 of 20 is marked by chance"
+        "more than noise: if these runs were divided into two sides by chance, at most 1 of 20 divisions would differ "
+        "as much (exact Mann-Whitney test); so up to 1 of 20 numbers that did not change is marked, too"
     )
 
 

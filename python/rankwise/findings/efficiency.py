@@ -284,7 +284,7 @@ def _by_waits(recording: Recording, elapsed: np.ndarray) -> tuple[float | None, 
     try:
         waits = recording.waits()
     except RankwiseError as error:
-        return None, f"{error.message}; that takes `rankwise record --trace --exact-times`"
+        return None, f"{error.message}; this needs `rankwise record --trace --exact-times`"
     in_files = recording.calls.filter(recording.calls["call"].str.starts_with("MPI_File_"))
     mpi_s = recording.ranks.sort("rank")["mpi_s"].to_numpy().astype(float)
     waiting_s, io_s = np.zeros(len(elapsed)), np.zeros(len(elapsed))
@@ -297,7 +297,7 @@ def why_not_replayed(recording: Recording) -> str | None:
     """Why a report does not replay a recording; `None` if it does."""
     traced = recording.context["trace"]
     if not traced["ranks"]:
-        return "that takes a trace: `rankwise record --trace`"
+        return "this needs a trace (`rankwise record --trace`)"
     if recording.job is not None:
         return "the recording has several jobs, of which the largest is replayed"
     if traced["bytes"] > MOST_TRACE_BYTES:

@@ -127,7 +127,7 @@ class Evidence:
             RankwiseError: None is given.
         """
         if self._on_machine is None:
-            raise RankwiseError("that takes a machine file: `rankwise report REC --machine FILE`")
+            raise RankwiseError("this needs a machine file (`rankwise report REC --machine FILE`)")
         return self._on_machine
 
     @property
@@ -280,7 +280,7 @@ class Evidence:
             RankwiseError: There is none, or its clocks cannot be related.
         """
         if not self.recording.context["trace"]["bytes"]:
-            raise RankwiseError("that takes `rankwise record --trace --exact-times`")
+            raise RankwiseError("this needs `rankwise record --trace --exact-times`")
         return self.recording.timeline()
 
     @cached_property

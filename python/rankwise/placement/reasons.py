@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 # Shares of the compared placement's makespan below this are not worth a sentence.
 _WORTH_SAYING = 0.01
 _SAID = {
-    "waiting": "a rank waits",
-    "overhead": "a rank sends and receives",
-    "core_sharing": "a rank loses to others on its core",
-    "memory": "a rank loses to others on its memory or cache",
-    "interrupts": "a rank loses to protocol work on its core",
+    "waiting": "the mean rank waits",
+    "overhead": "the mean rank sends and receives",
+    "core_sharing": "the mean rank loses to others on its core",
+    "memory": "the mean rank loses to others on its memory or cache",
+    "interrupts": "the mean rank loses to protocol work on its core",
 }
 
 
@@ -55,7 +55,10 @@ def reasons(
         return [f"nothing that was tried is better than {name}"]
     scale = other.makespan_s
     parts = {
-        _SAID.get(part, f"a rank loses to {part.replace('_', ' ')}"): (now.mean(), other.parts_s[part].mean())
+        _SAID.get(part, f"the mean rank loses to {part.replace('_', ' ')}"): (
+            now.mean(),
+            other.parts_s[part].mean(),
+        )
         for part, now in best.parts_s.items()
         if part != "computation"
     }

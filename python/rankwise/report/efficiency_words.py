@@ -152,11 +152,14 @@ def split_sentences(split: TransferSplit) -> list[str]:
         for loss in split.losses
         if loss.kind != "communication" and loss.lost_s >= _LEAST_LOSS * of_s
     ]
-    lines = [f"of {seconds_text(of_s)} predicted as it ran, these would save if they were free, each alone:"]
+    lines = [
+        f"of {seconds_text(of_s)} predicted as it ran, this would be saved if one of these took no time:"
+    ]
     lines += [f"  {each}" for each in largest[:_MOST_LOSSES]]
     if not largest:
         lines = [
-            f"of {seconds_text(of_s)} predicted as it ran, no channel or resource would save 1 % if it were free"
+            f"of {seconds_text(of_s)} predicted as it ran, less than 1 % would be saved if any one channel or resource "
+            "took no time"
         ]
     if split.placement_s is None:
         lines.append(f"no other placement was searched for: {split.why_no_placement}")

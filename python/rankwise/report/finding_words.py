@@ -26,7 +26,7 @@ def headline(report: ReportData, finding: Finding) -> str:
     if finding.cost_s is None:
         return finding.sentence
     return (
-        f"{finding.sentence}: fixing it saves about {seconds_text(finding.cost_s)} of "
+        f"{finding.sentence}; fixing it saves about {seconds_text(finding.cost_s)} of "
         f"{seconds_text(report.program.elapsed_s)}"
     )
 

@@ -23,8 +23,8 @@ from rankwise.report.data.network import NetworkPair
 from rankwise.report.hosts import short_names
 
 CORE_BOUNDS = (
-    "time without a core is in neither; how much of it each call had is known only roughly, so shares have a least and "
-    "a most"
+    "time without a core is in neither column; how much of it each call had is known only roughly, so a share is given "
+    "as a range"
 )
 COMPLETE = "every rank left its records, and all its calls ended"
 _MANY = 512

@@ -127,7 +127,7 @@ def _narrower(evidence: Evidence) -> Iterator[_Other]:
         pus = next(each["pus"] for each in few if each["rank"] == ranks[0])
         threads = counted(round(evidence.threads[ranks[0]]), "thread")
         what = f"rank {ranks[0]} has {_pus(frozenset(pus))} for {threads}"
-        likewise = [f"likewise {ranks_text(ranks[1:])}"] * (len(ranks) > 1)
+        likewise = [f"the same for {ranks_text(ranks[1:])}"] * (len(ranks) > 1)
         yield _Other(ranks, what, cost_s, likewise)
 
 

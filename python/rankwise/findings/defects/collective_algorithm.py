@@ -146,11 +146,14 @@ def _finding(evidence: Evidence, library: str, slow: _Slow) -> Finding:
     size = "" if of.operation == "barrier" else f" of {bytes_text(of.bytes)}"
     who = f"{call}{size} on {counted(len(of.members), 'rank')}"
     if slow.setting:
-        why = f"as {slow.setting.variable}={slow.setting.value} asks for it; by itself the library takes {slow.better}"
-        do = f"take {slow.setting.variable} back"
+        why = (
+            f"because {slow.setting.variable}={slow.setting.value} asks for it; without that, the library takes "
+            f"{slow.better}"
+        )
+        do = f"remove the setting {slow.setting.variable}"
         settings = asking(library, of.operation, None)
     else:
-        why = f"by default; {slow.better} is predicted to be faster"
+        why = f"as the library chose; {slow.better} is predicted to be faster"
         value = choices(library, of.operation)[slow.better]
         settings = asking(library, of.operation, value)
         do = "set " + " ".join(f"{name}={value}" for name, value in settings.items())
@@ -158,16 +161,16 @@ def _finding(evidence: Evidence, library: str, slow: _Slow) -> Finding:
     words = evidence.launcher and with_settings(evidence.command, evidence.launcher, settings)
     return Finding(
         name=NAME,
-        sentence=f"{who} takes {slow.taken}, {why}",
+        sentence=f"{who} uses the algorithm {slow.taken}, {why}",
         evidence=[
             f"{count_text(of.count)} calls take {seconds_text(of.lasts_s)}, "
-            "from when all ranks have come until the last leaves",
+            "each from when all ranks have come until the last one leaves",
             f"one is predicted to take {seconds_text(slow.time_s)} with {slow.taken} and "
             f"{seconds_text(slow.better_s)} with {slow.better}, {on}",
         ],
         ranks=[],
         cost_s=slow.saved_s,
-        estimate="that time, by the ratio of these predictions",
+        estimate="what is saved of that time, by the ratio of the two predictions",
         do=do,
         command=shlex.join(words) if words and not evidence.in_lab else None,
         confidence="medium",

@@ -96,11 +96,11 @@ def find(evidence: Evidence) -> list[Finding]:
         Finding(
             name=NAME,
             sentence=f"{call}{f' at {at}' if at else ''} takes {seconds_text(cost_s)} of a rank's "
-            f"{seconds_text(times.elapsed_s)}, without waiting for ranks that come late",
+            f"{seconds_text(times.elapsed_s)}, not counting the wait for ranks that come late",
             evidence=[
                 f"{count_text(top.count)} calls a rank"
-                + ("" if barrier else f" of {bytes_text(top.bytes)}, mean")
-                + f"; {share * 100:.0f} % of all time in MPI is in them when all have come",
+                + ("" if barrier else f" of {bytes_text(top.bytes)} on average")
+                + f"; after all ranks have come, they take {share * 100:.0f} % of all time in MPI",
                 f"{seconds_text(cost_s / top.count)} a call",
             ],
             ranks=[],

@@ -58,17 +58,17 @@ def find(evidence: Evidence) -> list[Finding]:
         return []
     assert isinstance(best.prediction, Prediction)
     lines = [
-        f"{seconds_text(now.makespan_s)} is predicted as it ran, {seconds_text(best.makespan_s)} with the placement "
-        f"`{best.name}`"
+        f"predicted time: {seconds_text(now.makespan_s)} as it ran, {seconds_text(best.makespan_s)} with the "
+        f"placement `{best.name}`"
     ]
     pairs = _brought_together(evidence, best.prediction)
     if pairs:
-        lines.append(f"then on one node: {'; '.join(pairs)}")
+        lines.append(f"that placement puts on one node: {'; '.join(pairs)}")
     return [
         Finding(
             name=NAME,
-            sentence=f"ranks that talk are far apart: {_network(now) * 100:.0f} % of the bytes go between nodes, "
-            f"{_network(best.prediction) * 100:.0f} % with a better placement"
+            sentence=f"ranks that talk are far apart: now {_network(now) * 100:.0f} % of the bytes go between nodes; "
+            f"with a better placement it would be {_network(best.prediction) * 100:.0f} %"
             if _network(now) > _network(best.prediction)
             else "other ranks should share nodes, caches or memory: a better placement is known",
             evidence=lines,

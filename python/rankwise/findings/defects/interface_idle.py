@@ -73,7 +73,7 @@ def find(evidence: Evidence) -> list[Finding]:
     if not found:
         return []
     busy_s, host, one, idle, size = max(found, key=lambda each: each[0])
-    more = f"; {counted(len(found) - 1, 'more node')} likewise" if len(found) > 1 else ""
+    more = f"; the same on {counted(len(found) - 1, 'more node')}" if len(found) > 1 else ""
     names = ", ".join(map(_name, idle))
     return [
         Finding(

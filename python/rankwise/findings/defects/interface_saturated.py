@@ -52,7 +52,8 @@ def find(evidence: Evidence) -> list[Finding]:
     if cost_s is not None and cost_s < limit_s:
         return []
     nodes = len(set(there.recorded.node.tolist()))
-    saved = f"{seconds_text(top.lost_s)} of {seconds_text(there.prediction.makespan_s)} would be saved if it were free"
+    run_s = there.prediction.makespan_s
+    saved = f"{seconds_text(top.lost_s)} of {seconds_text(run_s)} would be saved if it took no time"
     return [
         Finding(
             name=NAME,

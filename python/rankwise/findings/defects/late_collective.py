@@ -102,7 +102,7 @@ def _of_steps(evidence: Evidence) -> Finding | None:
         name=NAME,
         sentence=f"{who} take turns in coming late to {call}" + (f" at {at}" if at else ""),
         evidence=[
-            f"in {counted(len(top), 'step')} the one that computes longest does so for "
+            f"in {counted(len(top), 'step')} the rank that computes longest does so for "
             + (f"{ratio:.1f} times as long as the mean of the others" if ratio < 100 else "nearly all of it")
             + f"; {ranks_text(sorted(late[:8]))} most often",
             f"ranks wait {seconds_text(float(steps.waited_s.mean(axis=0).sum()))} for the last of them, mean"
@@ -140,7 +140,7 @@ def _of_roots(evidence: Evidence) -> Finding | None:
         + f" for rank {pair.late}, which comes late",
         evidence=[f"{counted(pair.messages, 'call')}; rank {pair.late} computes before it"]
         + [
-            f"likewise rank {other.waiting} for rank {other.late}, {seconds_text(other.waited_s)} "
+            f"in the same way rank {other.waiting} waits for rank {other.late}, {seconds_text(other.waited_s)} "
             f"in {CALL_NAMES[other.waiting_call]}"
             for _, other in costly[1:4]
         ],

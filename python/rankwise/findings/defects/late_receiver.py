@@ -72,7 +72,7 @@ def find(evidence: Evidence) -> list[Finding]:
         + ", while it computes"
     ]
     lines += [
-        f"likewise rank {other.waiting} for rank {other.late}, {seconds_text(other.waited_s)} "
+        f"in the same way rank {other.waiting} waits for rank {other.late}, {seconds_text(other.waited_s)} "
         f"in {CALL_NAMES[other.waiting_call]}"
         for _, other in costly[1:4]
     ]

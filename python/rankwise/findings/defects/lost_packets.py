@@ -47,7 +47,7 @@ def find(evidence: Evidence) -> list[Finding]:
             name=NAME,
             sentence=f"packets were lost, or had errors: {count_text(int(row['lost']))} at {row['interface']} of "
             f"{row['host']}, of {count_text(int(row['packets']))}"
-            + (f"; {counted(len(last) - 1, 'more interface')} likewise" if len(last) > 1 else ""),
+            + (f"; the same on {counted(len(last) - 1, 'more interface')}" if len(last) > 1 else ""),
             evidence=[],
             ranks=[],
             cost_s=None,

@@ -73,7 +73,7 @@ def find(evidence: Evidence) -> list[Finding]:
             f"ranks share {best.resource} and wait for it, while others of their nodes have fewer ranks",
             [
                 f"{seconds_text(best.lost_s)} of {seconds_text(there.prediction.makespan_s)} would be saved if it "
-                "were free"
+                "took no time"
             ],
             moved,
             best.saved_s,

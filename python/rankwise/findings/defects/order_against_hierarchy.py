@@ -69,10 +69,10 @@ def find(evidence: Evidence) -> list[Finding]:
     return [
         Finding(
             name=NAME,
-            sentence=f"ranks are not in the order of the machine: {worst.as_ran * 100:.0f} % of the bytes go "
-            f"{worst.words}, {worst.in_order * 100:.0f} % if they were",
+            sentence=f"ranks are not in the order of the machine: now {worst.as_ran * 100:.0f} % of the bytes go "
+            f"{worst.words}; in that order it would be {worst.in_order * 100:.0f} %",
             evidence=[
-                f"{each.as_ran * 100:.0f} % go {each.words}, {each.in_order * 100:.0f} % in order"
+                f"now {each.as_ran * 100:.0f} % go {each.words}; in that order it would be {each.in_order * 100:.0f} %"
                 for each in against[1:3]
             ],
             ranks=[],

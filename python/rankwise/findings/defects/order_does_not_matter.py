@@ -51,14 +51,14 @@ def find(evidence: Evidence) -> list[Finding]:
         Finding(
             name=NAME,
             sentence=f"the order of the ranks does not matter here: {len(times)} placements are within "
-            f"{_MOST_DIFFERENCE * 100:.0f} % of each other; what counts is {top.kind} {top.name}",
+            f"{_MOST_DIFFERENCE * 100:.0f} % of each other; what costs time is the {top.kind} {top.name}",
             evidence=[
-                f"if {top.kind} {top.name} were free, the run would take {seconds_text(top.lost_s)} less"
+                f"if the {top.kind} {top.name} took no time, the run would take {seconds_text(top.lost_s)} less"
             ],
             ranks=[],
             cost_s=None,
             estimate="nothing is saved by placing the ranks otherwise",
-            do=f"leave the placement as it is; send less over {top.kind} {top.name}, or in fewer messages",
+            do=f"leave the placement as it is; send less over the {top.kind} {top.name}, or in fewer messages",
             command=None,
             confidence="medium",
             refuted_by="a run with another placement that is more than 5 % faster",

@@ -111,7 +111,7 @@ def find(evidence: Evidence) -> list[Finding]:
         Finding(
             name=NAME,
             sentence=f"ranks {min(slow, fast)} and {max(slow, fast)} compute in turns and wait for each other: "
-            f"rank {worst.receiver} in {worst.receive}, rank {worst.sender} in {worst.send}, as the core of "
+            f"rank {worst.receiver} in {worst.receive}, rank {worst.sender} in {worst.send}, because the core of "
             f"rank {slow} takes the interrupts",
             evidence=[
                 f"rank {worst.receiver} waits {seconds_text(worst.receiver_waits_s)}, rank {worst.sender} "

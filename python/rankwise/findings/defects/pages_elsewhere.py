@@ -73,7 +73,7 @@ def find(evidence: Evidence) -> list[Finding]:
             name=NAME,
             sentence=f"{bytes_text(away)} of the {bytes_text(total)} of rank {rank} are not on the NUMA "
             f"{'node' if len(own) == 1 else 'nodes'} of its cores ({', '.join(map(str, sorted(own)))})"
-            + (f"; {counted(len(ranks) - 1, 'more rank')} likewise" if len(ranks) > 1 else ""),
+            + (f"; the same for {counted(len(ranks) - 1, 'more rank')}" if len(ranks) > 1 else ""),
             evidence=[f"{ranks_text(sorted(changed))} could use other cores before"] if changed else [],
             ranks=ranks,
             cost_s=None,

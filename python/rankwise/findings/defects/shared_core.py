@@ -53,7 +53,7 @@ def find(evidence: Evidence) -> list[Finding]:
         return []
     _, node, pus, ranks, free, cost_s = max(found, key=lambda each: each[0])
     which = ", ".join(map(str, sorted(pus)[:8])) + (", ..." if len(pus) > 8 else "")
-    more = f"; {counted(len(found) - 1, 'more node')} likewise" if len(found) > 1 else ""
+    more = f"; the same on {counted(len(found) - 1, 'more node')}" if len(found) > 1 else ""
     return [
         Finding(
             name=NAME,

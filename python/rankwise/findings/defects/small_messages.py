@@ -65,16 +65,16 @@ def find(evidence: Evidence) -> list[Finding]:
             sentence=f"rank {source} sends rank {destination} {count_text(int(found.messages[top]))} messages of "
             f"{'about ' if found.bytes[top] % found.messages[top] else ''}{bytes_text(mean)} with {call}"
             + (f" at {at}" if at else "")
-            + f"; {count_text(int(found.bundles[top]))} would do",
+            + f"; {count_text(int(found.bundles[top]))} larger ones would be enough",
             evidence=[
                 "nothing comes to the sender between those that could be one, and the receiver sends nothing",
-                f"{counted(len(found.messages), 'pair')} of ranks, {count_text(messages)} small messages in all for "
-                f"{count_text(bundles)}; rank {most} spends {seconds_text(float(found.saved_s[most]))} in the calls "
-                "that would go",
+                f"{counted(len(found.messages), 'pair')} of ranks, {count_text(messages)} small messages in all, where "
+                f"{count_text(bundles)} would be enough; rank {most} spends {seconds_text(float(found.saved_s[most]))} "
+                "in calls that would not be needed",
             ],
             ranks=sorted({source, destination}),
             cost_s=cost_s,
-            estimate="the time in the calls that would go, of the rank where that is most",
+            estimate="the time in calls that would not be needed, of the rank where that is most",
             do="collect what goes to one rank and send it as one message",
             command=None
             if len(evidence.recording.call_sites)

@@ -64,7 +64,7 @@ def find(evidence: Evidence) -> list[Finding]:
             sentence=f"TCP of {host} sent {count_text(tcp['retransmitted_segments'])} of "
             f"{count_text(tcp['sent_segments'])} segments again"
             + (f" ({', '.join(words)})" if words else "")
-            + (f"; {counted(len(found) - 1, 'more node')} likewise" if len(found) > 1 else ""),
+            + (f"; the same on {counted(len(found) - 1, 'more node')}" if len(found) > 1 else ""),
             evidence=[],
             ranks=[],
             cost_s=None,

@@ -65,7 +65,7 @@ def find(evidence: Evidence) -> list[Finding]:
     most = max(ranks, key=lambda rank: waited[rank])
     host = next(node.host for node in evidence.nodes if most in node.ranks)
     others = [rank for rank in ranks if rank != most]
-    lines = [f"likewise {ranks_text(others)}"] if others else []
+    lines = [f"the same for {ranks_text(others)}"] if others else []
     if evidence.asked is not None:
         lines.append(f"`{evidence.asked.words}` is on the launch line")
     return [

@@ -69,7 +69,7 @@ def find(evidence: Evidence) -> list[Finding]:
             cost_s = evidence.core_cost_s(waited_s)
             if cost_s < max(LEAST_S, LEAST_SHARE * evidence.elapsed_s):
                 return []
-    more = f"; {counted(len(found) - 1, 'more node')} likewise" if len(found) > 1 else ""
+    more = f"; the same on {counted(len(found) - 1, 'more node')}" if len(found) > 1 else ""
     on = f" of {node.host}" if len(evidence.nodes) > 1 else ""
     evidence_lines = (
         [] if share is None else [f"ranks{on} waited for a core for {share * 100:.0f} % of their time"]
@@ -78,7 +78,8 @@ def find(evidence: Evidence) -> list[Finding]:
     spins = spun_s >= max(LEAST_S, LEAST_SHARE * evidence.elapsed_s)
     if spins:
         evidence_lines.append(
-            f"they spin in MPI, {seconds_text(spun_s)} each in the mean or more, which takes cores from ranks with work"
+            f"while they wait they spin in MPI, {seconds_text(spun_s)} each on average or longer; this takes cores "
+            "from ranks that have work"
         )
     evidence_lines.append("times of calls, of computation and of waiting for others include that")
     return [

@@ -23,7 +23,7 @@ from rankwise.report.use_data import Use
 
 SCHEMA: Final = "rankwise.report/1"
 
-WITH_TRACE: Final = "that takes `rankwise record --trace --exact-times`"
+WITH_TRACE: Final = "this needs `rankwise record --trace --exact-times`"
 """Why something is not known that only an exact trace tells."""
 
 

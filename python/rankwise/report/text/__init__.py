@@ -68,7 +68,7 @@ _TAKES = {
     "matrix": "no message was recorded",
     "ranks": "calls were not timed: record without `--counts`",
     "calls": "no MPI call was recorded",
-    "call-sites": "not recorded: that takes `rankwise record --callsites`",
+    "call-sites": "not recorded: this needs `rankwise record --callsites`",
     "waiting": "takes `rankwise record --trace --exact-times`",
     "phases": "takes `rankwise record --trace --exact-times`",
     "sizes": "no message was recorded",

@@ -50,7 +50,8 @@ def view(report: ReportData) -> list[RenderableType]:
             _cell(row, weights.get((source, destination)), most, width)
         parts.append(row)
     scale = (
-        f"9: {bytes_text(most)} to half of it, each digit less is half, 0: up to {bytes_text(most / 2**9)}"
+        f"9: {bytes_text(most / 2)} to {bytes_text(most)}; each smaller digit: half of that; "
+        f"0: up to {bytes_text(most / 2**9)}"
     )
     parts.append(Text(" " * 8 + scale, style="dim"))
     if matrix.members:
