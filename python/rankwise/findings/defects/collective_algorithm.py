@@ -31,12 +31,13 @@ bytes. A setting asks for it, or the MPI library chooses it by default.
 What to do: remove the setting, or set the algorithm that the finding names.
 
 How it is detected: a trace with exact times shows how long each call takes
-from when its last rank has come until its last rank leaves. Rankwise replays one such call with each
-algorithm that it knows (docs/internals/collectives.md), on the machine of
-`--machine`. If a setting asks for the algorithm, Rankwise compares with the
-library's own choice. It can do that without a machine file, too: then it
-assumes the costs of a message (latency 1 us, 0.5 us at each end, 10 GB/s).
-The library's own choice is judged only with a machine file.
+from when its last rank has come until its last rank leaves. Rankwise replays
+one such call with each algorithm that it knows
+(docs/internals/collectives.md), on the machine of `--machine`. If a setting
+asks for the algorithm, Rankwise compares with the library's own choice. It
+can do that without a machine file, too: then it assumes the costs of a
+message (latency 1 us, 0.5 us at each end, 10 GB/s). The library's own choice
+is judged only with a machine file.
 
 Shown if: the other algorithm is predicted to take less than two thirds of the
 time, and that saves 5 % of the run time and 10 ms.
