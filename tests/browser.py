@@ -13,6 +13,9 @@ from typing import Any
 
 import pytest
 
+TIP = ".tip:not([hidden])"
+"""What a report says of what the pointer or the keyboard is on, as long as it is on it."""
+
 at_end = ExitStack()
 """What ends the browser, if there was one: conftest.py does, after the last test."""
 
@@ -72,3 +75,21 @@ def opened(text: str, directory: Path, width: int = 1200, **context: Any) -> Ite
         yield found
     finally:
         own.close()
+
+
+def drawn(shown: Opened) -> Any:
+    """Playwright's page of a report whose pictures have been drawn."""
+    shown.page.wait_for_function("document.documentElement.dataset.drawn")
+    return shown.page
+
+
+def shades(canvas: Any) -> int:
+    """How many colours a canvas has."""
+    return canvas.evaluate(
+        "c => new Set(new Uint32Array(c.getContext('2d').getImageData(0, 0, c.width, c.height).data.buffer)).size"
+    )
+
+
+def pixels(canvas: Any) -> str:
+    """What is on a canvas, as a data URL: pictures that are alike have the same."""
+    return canvas.evaluate("c => c.toDataURL()")

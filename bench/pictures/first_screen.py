@@ -14,7 +14,7 @@ from rankwise.report.html import render
 TESTS = Path(__file__).resolve().parents[2] / "tests"
 sys.path.insert(0, str(TESTS))
 
-from browser import opened  # noqa: E402
+from browser import drawn, opened  # noqa: E402
 from lab.kept import unpack  # noqa: E402
 
 
@@ -24,9 +24,9 @@ def first_screen(picture: Path) -> None:
         recording = unpack(TESTS / "transcripts" / "kept" / "heat.rw.tar.xz", Path(scratch, "heat.rw"))
         text = render(build(Recording.open(recording)))
         with opened(text, Path(scratch), color_scheme="light") as shown:
-            shown.page.wait_for_function("document.documentElement.dataset.drawn")
-            end = shown.page.evaluate(
+            page = drawn(shown)
+            end = page.evaluate(
                 "Math.floor(document.getElementById('distribution').getBoundingClientRect().top)"
             )
             clip = {"x": 0, "y": 0, "width": 1200, "height": end}
-            shown.page.screenshot(path=picture, full_page=True, clip=clip)
+            page.screenshot(path=picture, full_page=True, clip=clip)

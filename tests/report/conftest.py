@@ -7,6 +7,10 @@ import pytest
 from raw_writer import ABORTED, Rank, write_recording
 from saved_topology import save_topology
 
+from rankwise.recording import Recording
+from rankwise.report.build import build
+from rankwise.report.placements import Asked, asked_placements
+
 
 def manifest(command: list[str], ranks: int) -> dict:
     return {
@@ -59,3 +63,10 @@ def record(tmp_path):
         return path
 
     return make
+
+
+@pytest.fixture
+def report(record):
+    """The report of such a run, with a second placement, on four nodes of four cores."""
+    recording = Recording.open(record())
+    return build(recording, asked_placements(recording, Asked(nodes="4x4", node="package:2 l3:2 core:1")))

@@ -6,26 +6,18 @@ import re
 import enlarged as made_up
 import msgspec
 import pytest
-from browser import opened
+from browser import TIP, drawn, opened
 from enlarged import enlarged
 
 from rankwise.compare.comparison import compare
 from rankwise.compare.scaling import Scaling, ScalingRow
 from rankwise.recording import Recording
-from rankwise.report.build import build
 from rankwise.report.html import _page, fitting, render
 from rankwise.report.html.fitting import CUTS, MOST_BYTES, Kept
 from rankwise.report.html.several import render_comparison, render_scaling
-from rankwise.report.placements import Asked, asked_placements
 from rankwise.report.use_data import Timeline, Track
 
 SAID = "Left out, so that the page is not larger than 2 MB: "
-
-
-@pytest.fixture
-def report(record):
-    recording = Recording.open(record())
-    return build(recording, asked_placements(recording, Asked(nodes="4x4", node="package:2 l3:2 core:1")))
 
 
 @pytest.fixture
@@ -167,7 +159,7 @@ def test_pictures_of_parts_say_of_what_they_are(report, tmp_path, alone):
     nodes = sorted(whole.map.placed[0].nodes, key=lambda node: -node.sent_bytes - node.received_bytes)
     text = _page(whole, Kept(whole, 20, most_links=60, most_nodes=100, most_bars=550), {})
     with opened(text, tmp_path) as shown:
-        shown.page.wait_for_function("document.documentElement.dataset.drawn")
+        drawn(shown)
         # THEN nodes are those with the most bytes, and all are counted
         first = shown.page.locator("#map-picture .nodes details").first.locator("b").inner_text()
         assert first == nodes[0].name
@@ -176,7 +168,7 @@ def test_pictures_of_parts_say_of_what_they_are(report, tmp_path, alone):
         canvas = shown.page.locator("#ranks-picture canvas")
         box = canvas.bounding_box()
         canvas.hover(position={"x": 63, "y": box["height"] / 2})
-        assert shown.page.locator(".tip:not([hidden])").inner_text().startswith("ranks 0-1")
+        assert shown.page.locator(TIP).inner_text().startswith("ranks 0-1")
         assert (shown.problems, shown.requests) == ([], [])
 
 
@@ -210,5 +202,5 @@ def test_pages_of_several_recordings_have_words_left_in_the_end(report, tmp_path
         assert "the maps" in " ".join(left_out(page)) and "-picture" not in page.partition("<script")[0]
         assert "Where the ranks ran is not known" not in page and "No messages between ranks" not in page
         with opened(page, tmp_path) as shown:
-            shown.page.wait_for_function("document.documentElement.dataset.drawn")
+            drawn(shown)
             assert (shown.problems, shown.requests) == ([], [])

@@ -12,7 +12,7 @@ import jinja2
 import msgspec
 import numpy as np
 import pytest
-from browser import opened
+from browser import TIP, drawn, opened
 from enlarged import enlarged
 
 from rankwise.findings.finding import Finding
@@ -146,13 +146,13 @@ def test_words_and_picture_say_the_same_of_what_a_row_is(report, tmp_path, ranks
         large = msgspec.structs.replace(large, map=msgspec.structs.replace(large.map, placed=[]))
     with opened(render(large), tmp_path) as shown:
         # WHEN
-        shown.page.wait_for_function("document.documentElement.dataset.drawn")
+        drawn(shown)
         # THEN
         for name, words in (("matrix", "From each"), ("waits", "Each")):
             assert f"{words} {unit} (row)" in shown.page.locator("main").inner_text()
             canvas = shown.page.locator(f"#{name}-picture canvas")
             canvas.hover(position={"x": 47, "y": 23})
-            tip = shown.page.locator(".tip:not([hidden])").inner_text()
+            tip = shown.page.locator(TIP).inner_text()
             assert tip.startswith("node0" if unit == "node" else "rank ")
 
 

@@ -4,7 +4,7 @@
 import msgspec
 import numpy as np
 import pytest
-from browser import opened
+from browser import TIP, drawn, opened
 from enlarged import enlarged
 from machines import machine
 from raw_writer import FINALIZED, TRACED, Rank, u, write_recording, z
@@ -29,7 +29,6 @@ from rankwise.report.text import render as render_text
 from rankwise.schedule.source import Source
 
 MS = MB = 1_000_000
-TIP = ".tip:not([hidden])"
 NETWORK = {"L_s": 9e-6, "o_s": 1e-6, "G_s_per_byte": 1e-9}
 TWO = "num_ranks 2\nrank 0 {{\n{}\n}}\nrank 1 {{\n{}\n}}\n"
 
@@ -209,8 +208,7 @@ def test_without_a_machine_placements_are_compared_by_bytes(crossed):
 @pytest.mark.parametrize("width", [1200, 500])
 def test_the_timeline_in_a_browser(report, tmp_path, width):
     with opened(render(report), tmp_path, width) as shown:
-        page = shown.page
-        page.wait_for_function("document.documentElement.dataset.drawn")
+        page = drawn(shown)
         assert page.evaluate("document.documentElement.scrollWidth") <= width
         canvas = page.locator("#predicted-picture canvas")
         box = canvas.bounding_box()
@@ -243,8 +241,8 @@ def test_names_of_placements_stay_text(report, tmp_path):
         report.predicted, placements=placements, machine=evil, why_none_placed=evil
     )
     with opened(render(msgspec.structs.replace(report, predicted=predicted)), tmp_path) as shown:
-        shown.page.wait_for_function("document.documentElement.dataset.drawn")
-        assert shown.page.title() != "1" and shown.page.locator("img").count() == 0
+        page = drawn(shown)
+        assert page.title() != "1" and page.locator("img").count() == 0
         assert shown.problems == []
 
 
@@ -253,9 +251,9 @@ def test_the_page_of_many_ranks_with_timelines_is_small(report):
     # GIVEN rows as many and as long as they become, at random, and a map of another placement
     letters, chance = np.array(list("cwto")), np.random.default_rng(0)
     rows = ["".join(letters[row]) for row in chance.integers(0, 4, (128, 120))]
-    drawn = msgspec.structs.replace(report.predicted.placements[0].timeline, rows=rows, ranks_per_row=79)
+    longest = msgspec.structs.replace(report.predicted.placements[0].timeline, rows=rows, ranks_per_row=79)
     placements = [
-        msgspec.structs.replace(each, timeline=drawn) if each.timeline else each
+        msgspec.structs.replace(each, timeline=longest) if each.timeline else each
         for each in report.predicted.placements
     ]
     predicted = msgspec.structs.replace(report.predicted, placements=placements)

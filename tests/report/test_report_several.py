@@ -6,7 +6,7 @@ import re
 import msgspec
 import numpy as np
 import pytest
-from browser import opened
+from browser import TIP, drawn, opened
 from enlarged import enlarged, halo
 from raw_writer import Rank, write_recording
 
@@ -22,7 +22,6 @@ from rankwise.report.html.several import curves, render_comparison, render_scali
 from rankwise.report.html.several.matrices import in_same_groups, matrices
 
 EVIL = '<img src=x onerror="document.title=1">'
-TIP = ".tip:not([hidden])"
 
 
 def row(ranks, time_s, speed_up, balance, serialisation, transfer, computation=1.0):
@@ -64,11 +63,6 @@ def report(record):
 @pytest.fixture
 def runs(report):
     return [enlarged(report, each.ranks) for each in SERIES.rows]
-
-
-def drawn(shown):
-    shown.page.wait_for_function("document.documentElement.dataset.drawn")
-    return shown.page
 
 
 def test_speed_up_is_drawn_in_powers_of_two_beside_the_ideal_line():

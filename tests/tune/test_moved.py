@@ -11,7 +11,7 @@ from pathlib import Path
 
 import mpis
 import pytest
-from browser import opened
+from browser import TIP, drawn, opened
 from misplaced import FIRST, pages_of
 from tune_driver import masks
 from waiting import until
@@ -161,7 +161,7 @@ def test_the_timeline_shows_what_was_seen_estimated_done_and_measured(recorded, 
     assert change["ranks"] == [0, 1]
     # WHEN the pointer is on the tuner's row of the timeline, at the time of the change
     with opened(page.read_text(), tmp_path) as shown:
-        shown.page.wait_for_function("document.documentElement.dataset.drawn")
+        drawn(shown)
         picture = shown.page.locator("#tracks-picture")
         canvas, box = picture.locator("canvas"), picture.locator("canvas").bounding_box()
         # page.js, strips: names of the rows, then the time; below them its numbers.
@@ -169,7 +169,7 @@ def test_the_timeline_shows_what_was_seen_estimated_done_and_measured(recorded, 
         middle = (change["proposed_s"] + change["ended_s"]) / 2 / report["use"]["timeline"]["edges_s"][-1]
         at = {"x": names + middle * (box["width"] - names), "y": box["height"] - numbers - row / 2}
         canvas.hover(position=at)
-        told = shown.page.locator(".tip:not([hidden])").inner_text()
+        told = shown.page.locator(TIP).inner_text()
         # THEN it is said what became of it, what was seen, estimated, done and measured
         lines = told.splitlines()
         assert lines[0] == "kept: rank 0 from PU 0 to 1, rank 1 from PU 1 to 0"
