@@ -9,7 +9,8 @@ import time
 
 import pytest
 import simulated_nodes
-from test_observe import page, stat_line
+from proc_stat import stat_line
+from tune_page import made_up
 
 LOOKS_S = 10  # how often samples look for other movers (tune/observe/observer.hpp)
 HAS_DLB = (
@@ -101,8 +102,8 @@ def test_dlb_is_known_of_a_rank_that_has_just_come(with_dlb, start, driving, tmp
     driver = driving(lines=[f"pages {pages}"])
     assert driver.sample()["ranks"] == []
     # WHEN a rank comes that DLB is part of, and one without it
-    (pages / "0.page").write_bytes(page(with_dlb.pid, 0))
-    (pages / "1.page").write_bytes(page(start().pid, 1))
+    (pages / "0.page").write_bytes(made_up(with_dlb.pid, 0))
+    (pages / "1.page").write_bytes(made_up(start().pid, 1))
     # THEN that is known when they are seen first
     found = driver.sample()["ranks"]
     assert {rank["pid"]: rank["has_dlb"] for rank in found}[with_dlb.pid] is True

@@ -7,7 +7,7 @@ import subprocess
 import time
 
 import pytest
-from test_observe import page
+from tune_page import made_up
 
 # Of a node that this machine need not have.
 TWO_NUMA_NODES = "pu 2 2 2 0 1 0"
@@ -17,7 +17,7 @@ def test_pages_are_looked_at_some_seconds_after_a_rank_has_begun(start, driving,
     # GIVEN a rank that was given by its number, and one that has a page, as it has just been in MPI_Init
     old, new = start(), start()
     (tmp_path / "pages").mkdir()
-    (tmp_path / "pages/0.page").write_bytes(page(new.pid))
+    (tmp_path / "pages/0.page").write_bytes(made_up(new.pid))
     given = driving(old, lines=[TWO_NUMA_NODES])
     begun = driving(lines=[TWO_NUMA_NODES, f"pages {tmp_path / 'pages'}"])
     # WHEN they are looked at

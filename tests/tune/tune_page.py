@@ -1,14 +1,18 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A rank's page (formats/tune_page.h), read without Rankwise."""
+"""A rank's page (formats/tune_page.h), read and made up without Rankwise."""
 
 import struct
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+
+from proc_stat import start_of
 
 MAGIC = 0x3147504557525752
 HEAD = struct.Struct("=QIIiiiIQd QQQQ QQIIQ QQ")
 PEER = struct.Struct("=iIQQ")
 PEERS = 48
+TICKS_PER_S = 1e9
 NOT_KNOWN, BY_PATTERN, BY_PCONTROL = range(3)
 
 
@@ -57,3 +61,27 @@ def read(path: Path) -> Page:
 def read_all(directory: Path, suffix: str = ".page.kept") -> list[Page]:
     """All pages of a directory, by rank."""
     return sorted((read(path) for path in directory.glob(f"*{suffix}")), key=lambda page: page.rank)
+
+
+def made_up(
+    pid: int,
+    rank: int = 0,
+    ranks: int = 2,
+    *,
+    start: int | None = None,
+    magic: int = MAGIC,
+    calls: int = 5,
+    mpi: int = 0,
+    wait: int = 0,
+    entered: int = 0,
+    iterations: int = 0,
+    peers: Sequence[int] = (),
+) -> bytes:
+    """A page of a process that runs, with ticks of a nanosecond, and three messages of 100 bytes to each of `peers`."""
+    size = HEAD.size + PEERS * PEER.size
+    begun = start_of(pid) if start is None else start
+    head = HEAD.pack(
+        magic, 1, size, pid, rank, ranks, 0, begun, TICKS_PER_S, calls, mpi, wait, entered,
+        iterations, 1, BY_PATTERN, len(peers), 0, 7, 700,
+    )  # fmt: skip
+    return (head + b"".join(PEER.pack(peer + 1, 0, 3, 300) for peer in peers)).ljust(size, b"\0")

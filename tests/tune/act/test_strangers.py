@@ -6,7 +6,7 @@ import subprocess
 import time
 
 import pytest
-from test_observe import stat_line
+from proc_stat import stat_line
 
 from rankwise.doctor import tuning
 from rankwise.errors import RankwiseError
