@@ -74,13 +74,19 @@ def program(tmp_path_factory):
     return build
 
 
+def launch_of(ran, steps=1):
+    """The launch that has read what a program of so many steps printed."""
+    launch = Launch(channels={step: "any" for step in range(1, steps + 1)})
+    for line in ran.stdout.splitlines():
+        launch.take(line)
+    return launch
+
+
 def test_every_test_answers_and_its_messages_arrive(mpi, program):
     # GIVEN four ranks, of which two sleep most of the time
     ran = mpi.run(4, program(mpi), *STEPS)
     assert ran.returncode == 0, ran.stderr
-    launch = Launch(channels={n: "any" for n in range(1, len(STEPS) + 1)})
-    for line in ran.stdout.splitlines():
-        launch.take(line)
+    launch = launch_of(ran, steps=len(STEPS))
     # THEN the census knows all ranks and the library
     assert launch.complete
     assert launch.world == 4
@@ -118,9 +124,7 @@ def test_windows_of_pairs_that_share_hold_several_messages_however_slow_the_netw
     step = "share:pairs=0-1,2-3:sizes=4000000:most=100:batch_s=1e-4:messages=4"
     ran = mpi.run(4, program(mpi), step)
     assert ran.returncode == 0, ran.stderr
-    launch = Launch(channels={1: "any"})
-    for line in ran.stdout.splitlines():
-        launch.take(line)
+    launch = launch_of(ran)
     windows = launch.frame()
     # THEN there are fewer and longer ones, as long as each other and not longer than four times what was planned
     assert 2 * 2 <= len(windows) < 2 * 100
@@ -136,9 +140,7 @@ def test_a_late_launch_spends_less_on_what_the_fit_needs_and_leaves_out_the_rest
         "window:pairs=0-1:sizes=8:messages=20:most=3:planned_s=9:due_s=1e-9:skip_s=1e-9",
     ]
     ran = mpi.run(2, program(mpi), *steps)
-    launch = Launch(channels={1: "any", 2: "any"})
-    for line in ran.stdout.splitlines():
-        launch.take(line)
+    launch = launch_of(ran, steps=2)
     # THEN the launch ends as it should, with the first alone
     assert launch.complete, ran.stderr
     assert set(zip(launch.frame()["test"], launch.frame()["bytes"], strict=True)) == {
@@ -157,9 +159,7 @@ def test_an_exchange_has_as_many_messages_as_its_time_has_room_for(
     step = f"exchange_cpu:ranks=0,1,2:sizes=2000:most=3:messages={most}:batch_s={batch_s}:setting=3"
     ran = mpi.run(3, program(mpi), step)
     assert ran.returncode == 0, ran.stderr
-    launch = Launch(channels={1: "any"})
-    for line in ran.stdout.splitlines():
-        launch.take(line)
+    launch = launch_of(ran)
     (messages,) = set(launch.frame()["messages"])
     assert least <= messages <= largest
 
@@ -170,9 +170,7 @@ def test_a_larger_message_is_not_left_out_for_what_fewer_of_them_make_good(mpi, 
     step = "exchange_cpu:ranks=0,1,2:sizes=10000,1000000:most=3:messages=100000:batch_s=0.5:budget_s=30:skip_s=90"
     ran = mpi.run(3, program(mpi), step)
     assert ran.returncode == 0, ran.stderr
-    launch = Launch(channels={1: "any"})
-    for line in ran.stdout.splitlines():
-        launch.take(line)
+    launch = launch_of(ran)
     # THEN both are measured
     assert set(launch.frame()["bytes"]) == {10_000, 1_000_000}
 
@@ -184,9 +182,7 @@ def test_damaged_messages_are_noticed(mpi, program, compiled):
         2, program(mpi), "pingpong:pairs=0-1:sizes=8,1000:most=9", environment={"LD_PRELOAD": str(flip)}
     )
     assert ran.returncode != 0
-    launch = Launch(channels={1: "any"})
-    for line in ran.stdout.splitlines():
-        launch.take(line)
+    launch = launch_of(ran)
     assert launch.wrong == (1, 0, 1, 1000)
     assert set(launch.frame()["bytes"]) == {8}
 
