@@ -159,6 +159,11 @@ def masks(pid: int) -> dict[int, frozenset[int]]:
     return found
 
 
+def only(mask: set[int], process: subprocess.Popen) -> bool:
+    """Whether all threads of a process may run on these processing units, and on no others."""
+    return set(masks(process.pid).values()) == {frozenset(mask)}
+
+
 def begun_by(pid: int, thread: int) -> int:
     """A thread that this one of the process, tests/programs/many_threads.c, begins."""
     before = set(masks(pid))

@@ -125,3 +125,17 @@ def slow_disk(tmp_path):
         return driver.answer()
 
     return during
+
+
+@pytest.fixture
+def small_state(tmp_path):
+    """A state directory in which 16 KiB can be written."""
+    state = tmp_path / "small"
+    state.mkdir()
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=16k,mode=700", "none", state], capture_output=True, check=False
+    )
+    if mounted.returncode:
+        pytest.skip("no mount namespaces here")
+    yield state
+    subprocess.run(["umount", "-l", state], check=True)

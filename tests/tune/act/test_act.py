@@ -7,25 +7,14 @@ import os
 import resource
 import signal
 import subprocess
-import time
 from pathlib import Path
 
 import pytest
 import tune_driver
-from tune_driver import masks
+from tune_driver import masks, only
+from waiting import until
 
 pytestmark = pytest.mark.usefixtures("two_pus")
-
-
-def only(mask: set[int], process) -> bool:
-    return set(masks(process.pid).values()) == {frozenset(mask)}
-
-
-def wait_for(condition, seconds=5.0):
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.001)
 
 
 def test_two_ranks_change_places_with_all_their_threads(start, driving):
@@ -118,7 +107,7 @@ def test_threads_that_are_born_meanwhile_come_along(start, driving):
     assert driver.move((a.pid, "0", "1"), (b.pid, "1", "0")) == ""
     driver.end()
     # THEN at the end those have their process' mask that were born under the other
-    wait_for(lambda: only({0}, a) and only({1}, b))
+    assert until(lambda: only({0}, a) and only({1}, b))
 
 
 def test_a_rank_that_ended_takes_the_whole_change_back(start, driving):
@@ -339,32 +328,22 @@ def test_ranges_with_pages_elsewhere(driver_program, tmp_path):
     ]
 
 
-def test_a_full_disk_stops_a_change_before_it_begins(start, driving, tmp_path):
+def test_a_full_disk_stops_a_change_before_it_begins(start, driving, small_state):
     # GIVEN a state directory in which nothing can be written any more
-    state = tmp_path / "small"
-    state.mkdir()
-    mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=16k,mode=700", "none", state], capture_output=True, check=False
-    )
-    if mounted.returncode:
-        pytest.skip("no mount namespaces here")
-    try:
-        a, b = start(2, pus={0}), start(2, pus={1})
-        driver = driving(a, b, state=state)
-        with contextlib.suppress(OSError):
-            (state / "filler").write_bytes(bytes(1 << 16))
-        # WHEN changes go on until the journal is full
-        answers = set()
-        for _ in range(200):
-            answers.add(driver.move((a.pid, "0", "1"), (b.pid, "1", "0")))
-            answers.add(driver.move((a.pid, "1", "0"), (b.pid, "0", "1")))
-        # THEN the first that cannot be written is not made, and all is given back
-        assert "the journal cannot be written" in answers
-        driver.end()
-        assert only({0}, a)
-        assert only({1}, b)
-    finally:
-        subprocess.run(["umount", "-l", state], check=True)
+    a, b = start(2, pus={0}), start(2, pus={1})
+    driver = driving(a, b, state=small_state)
+    with contextlib.suppress(OSError):
+        (small_state / "filler").write_bytes(bytes(1 << 16))
+    # WHEN changes go on until the journal is full
+    answers = set()
+    for _ in range(200):
+        answers.add(driver.move((a.pid, "0", "1"), (b.pid, "1", "0")))
+        answers.add(driver.move((a.pid, "1", "0"), (b.pid, "0", "1")))
+    # THEN the first that cannot be written is not made, and all is given back
+    assert "the journal cannot be written" in answers
+    driver.end()
+    assert only({0}, a)
+    assert only({1}, b)
 
 
 def test_a_mask_that_is_changed_while_the_journal_is_written_stays(start, driving, slow_disk):
@@ -445,7 +424,7 @@ def test_a_core_that_was_offline_for_a_while_does_not_unbind_a_rank(start, drivi
     online.write_text("0-1\n")
     driver.kill()
     # THEN it gets back what it had at first
-    wait_for(lambda: only({0}, a) and only({1}, b))
+    assert until(lambda: only({0}, a) and only({1}, b))
 
 
 def test_a_tuner_without_descriptors_forgets_no_rank(start, driver_program, tmp_path):

@@ -8,16 +8,12 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from tune_driver import masks
+from tune_driver import masks, only
 from waiting import until
 
 pytestmark = pytest.mark.usefixtures("two_pus")
 
 ALL_UNITS = "0-8191"
-
-
-def only(mask: set[int], process) -> bool:
-    return set(masks(process.pid).values()) == {frozenset(mask)}
 
 
 @pytest.fixture

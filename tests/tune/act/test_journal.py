@@ -12,20 +12,10 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from tune_driver import masks
+from tune_driver import masks, only
+from waiting import until
 
 pytestmark = pytest.mark.usefixtures("two_pus")
-
-
-def only(mask: set[int], process) -> bool:
-    return set(masks(process.pid).values()) == {frozenset(mask)}
-
-
-def wait_for(condition, seconds=10.0):
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.001)
 
 
 @pytest.fixture
@@ -45,8 +35,8 @@ def test_the_guard_restores_after_sigkill(swapped):
     # WHEN the tuner is killed
     driver.kill()
     # THEN they get their masks, and the journal goes
-    wait_for(lambda: only({0}, a) and only({1}, b))
-    wait_for(lambda: not (driver.state / "journal").exists())
+    assert until(lambda: only({0}, a) and only({1}, b))
+    assert until(lambda: not (driver.state / "journal").exists())
 
 
 def test_the_guard_restores_all_ranks_of_a_node_after_sigkill(start, driving):
@@ -59,8 +49,8 @@ def test_the_guard_restores_all_ranks_of_a_node_after_sigkill(start, driving):
     # WHEN the tuner is killed
     driver.kill()
     # THEN every thread of all of them gets its mask, and the journal goes
-    wait_for(lambda: all(only({at % 2}, rank) for at, rank in enumerate(ranks)))
-    wait_for(lambda: not (driver.state / "journal").exists())
+    assert until(lambda: all(only({at % 2}, rank) for at, rank in enumerate(ranks)))
+    assert until(lambda: not (driver.state / "journal").exists())
 
 
 def test_signals_that_end_others_do_not_end_the_guard(swapped):
@@ -70,7 +60,7 @@ def test_signals_that_end_others_do_not_end_the_guard(swapped):
         os.kill(guard, number)
     assert os.getsid(guard) == guard
     driver.kill()
-    wait_for(lambda: only({0}, a) and only({1}, b))
+    assert until(lambda: only({0}, a) and only({1}, b))
 
 
 def test_a_guard_that_was_killed_gets_a_successor(swapped):
@@ -78,9 +68,9 @@ def test_a_guard_that_was_killed_gets_a_successor(swapped):
     guard = driver.guard
     os.kill(guard, signal.SIGKILL)
     assert driver.ask("guard") == "1"
-    wait_for(lambda: driver.ask("guard") == "1" and driver.guard != guard)
+    assert until(lambda: driver.ask("guard") == "1" and driver.guard != guard)
     driver.kill()
-    wait_for(lambda: only({0}, a) and only({1}, b))
+    assert until(lambda: only({0}, a) and only({1}, b))
 
 
 def kill_both(driver):
@@ -212,20 +202,6 @@ def test_what_is_whole_of_a_torn_journal_is_restored(swapped, driving):
     assert kept <= 1
 
 
-@pytest.fixture
-def small_state(tmp_path):
-    """A state directory in which 16 KiB can be written."""
-    state = tmp_path / "small"
-    state.mkdir()
-    mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=16k,mode=700", "none", state], capture_output=True, check=False
-    )
-    if mounted.returncode:
-        pytest.skip("no mount namespaces here")
-    yield state
-    subprocess.run(["umount", "-l", state], check=True)
-
-
 def test_a_journal_that_could_not_be_begun_is_begun_again(start, driving, small_state):
     # GIVEN a tuner that has no journal, as nothing is to be given back, and a disk that is full
     a, b = start(2, pus={0}), start(2, pus={1})
@@ -241,7 +217,7 @@ def test_a_journal_that_could_not_be_begun_is_begun_again(start, driving, small_
     assert driver.move((a.pid, "0", "1"), (b.pid, "1", "0")) == ""
     driver.kill()
     # THEN the guard finds all it needs in the next journal
-    wait_for(lambda: only({0}, a) and only({1}, b))
+    assert until(lambda: only({0}, a) and only({1}, b))
 
 
 def test_a_journal_that_somebody_removed_is_written_again(swapped):
@@ -253,7 +229,7 @@ def test_a_journal_that_somebody_removed_is_written_again(swapped):
     assert driver.move((a.pid, "0", "1"), (b.pid, "1", "0")) == ""
     driver.kill()
     # THEN what it has done before is known as well
-    wait_for(lambda: only({0}, a) and only({1}, b))
+    assert until(lambda: only({0}, a) and only({1}, b))
 
 
 def test_the_guard_restores_where_the_journals_directory_is_gone(swapped):
@@ -264,9 +240,9 @@ def test_the_guard_restores_where_the_journals_directory_is_gone(swapped):
     # WHEN the tuner is killed before it looks again
     driver.kill()
     # THEN the ranks get their masks
-    wait_for(lambda: only({0}, a) and only({1}, b))
+    assert until(lambda: only({0}, a) and only({1}, b))
     # AND nothing is left behind
-    wait_for(lambda: not Path(f"/proc/{guard}").exists())
+    assert until(lambda: not Path(f"/proc/{guard}").exists())
     assert not driver.state.exists()
 
 
@@ -274,10 +250,10 @@ def test_the_successor_of_a_guard_restores_where_the_directory_is_gone(swapped):
     a, b, driver = swapped
     guard = driver.guard
     os.kill(guard, signal.SIGKILL)
-    wait_for(lambda: driver.ask("guard") == "1" and driver.guard != guard)
+    assert until(lambda: driver.ask("guard") == "1" and driver.guard != guard)
     shutil.rmtree(driver.state)
     driver.kill()
-    wait_for(lambda: only({0}, a) and only({1}, b))
+    assert until(lambda: only({0}, a) and only({1}, b))
 
 
 def test_a_journal_that_is_gone_with_its_directory_is_written_again(swapped, driving, driver_program):
@@ -391,14 +367,14 @@ def test_another_tuner_that_has_the_directory_keeps_it(swapped, start, driving):
     assert "the journal is gone" in driver.sample()["no_journal"]
     guard = driver.guard
     driver.kill()
-    wait_for(lambda: not Path(f"/proc/{guard}").exists())
+    assert until(lambda: not Path(f"/proc/{guard}").exists())
     # THEN its ranks have their masks, and the other's journal and ranks are as they were
     assert only({0}, a)
     assert only({1}, b)
     assert (driver.state / "journal").read_bytes() == content
     assert only({1}, c)
     other.kill()
-    wait_for(lambda: only({0}, c) and only({1}, d))
+    assert until(lambda: only({0}, c) and only({1}, d))
 
 
 def test_a_journal_of_somebody_else_is_not_written_over(swapped, start, driving):
@@ -415,9 +391,9 @@ def test_a_journal_of_somebody_else_is_not_written_over(swapped, start, driving)
     assert (driver.state / "journal").read_bytes() == content
     # WHEN it is killed before it has given back anything THEN its guard does, of both
     driver.kill()
-    wait_for(lambda: only({0}, a) and only({1}, b))
-    wait_for(lambda: only({0}, c) and only({1}, d))
-    wait_for(lambda: not (driver.state / "journal").exists())
+    assert until(lambda: only({0}, a) and only({1}, b))
+    assert until(lambda: only({0}, c) and only({1}, d))
+    assert until(lambda: not (driver.state / "journal").exists())
 
 
 def test_a_tuner_that_ends_well_without_its_directory_leaves_nothing_to_restore(swapped):
@@ -431,7 +407,7 @@ def test_a_tuner_that_ends_well_without_its_directory_leaves_nothing_to_restore(
     for thread in masks(a.pid):
         os.sched_setaffinity(thread, {1})
     driver.kill()
-    wait_for(lambda: not Path(f"/proc/{guard}").exists())
+    assert until(lambda: not Path(f"/proc/{guard}").exists())
     # THEN the guard leaves it
     assert only({1}, a)
 

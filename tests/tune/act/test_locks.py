@@ -8,20 +8,10 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from tune_driver import masks
+from tune_driver import only
+from waiting import until
 
 pytestmark = pytest.mark.usefixtures("two_pus")
-
-
-def only(mask: set[int], process) -> bool:
-    return set(masks(process.pid).values()) == {frozenset(mask)}
-
-
-def wait_for(condition, seconds=10.0):
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.001)
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="an ordinary user's processes may not come before ranks")
@@ -38,7 +28,7 @@ def test_a_tuner_and_its_guard_come_before_ranks_that_compute(start, driving):
     # WHEN the tuner computes for long without a pause, which the kernel tells it
     os.kill(driver.process.pid, signal.SIGXCPU)
     # THEN it lets ranks compute, too
-    wait_for(lambda: os.sched_getscheduler(driver.process.pid) == os.SCHED_OTHER)
+    assert until(lambda: os.sched_getscheduler(driver.process.pid) == os.SCHED_OTHER)
     # AND comes before them again when it has work
     assert driver.ask("guard") == "1"
     assert os.sched_getscheduler(driver.process.pid) == os.SCHED_RR
@@ -84,9 +74,9 @@ def test_what_a_killed_tuner_moved_is_its_guards_until_it_is_back(two_tuners):
     assert "already" in why
     # AND may after the guard has restored them
     os.kill(guard, signal.SIGCONT)
-    wait_for(lambda: only({0}, a) and only({1}, b))
+    assert until(lambda: only({0}, a) and only({1}, b))
     second.sample()
-    wait_for(lambda: second.move((a.pid, "0", "1"), (b.pid, "1", "0")) == "")
+    assert until(lambda: second.move((a.pid, "0", "1"), (b.pid, "1", "0")) == "")
 
 
 def test_the_successor_of_a_guard_has_its_claims(two_tuners):
@@ -94,7 +84,7 @@ def test_the_successor_of_a_guard_has_its_claims(two_tuners):
     a, b, first, second = two_tuners
     dead = first.guard
     os.kill(dead, signal.SIGKILL)
-    wait_for(lambda: first.ask("guard") == "1" and first.guard != dead)
+    assert until(lambda: first.ask("guard") == "1" and first.guard != dead)
     # WHEN the tuner is killed while the new guard cannot come
     os.kill(first.guard, signal.SIGSTOP)
     guard = first.guard
@@ -102,7 +92,7 @@ def test_the_successor_of_a_guard_has_its_claims(two_tuners):
     # THEN the ranks are still nobody else's
     assert "already" in second.move((a.pid, "1", "0"), (b.pid, "0", "1"))
     os.kill(guard, signal.SIGCONT)
-    wait_for(lambda: only({0}, a) and only({1}, b))
+    assert until(lambda: only({0}, a) and only({1}, b))
 
 
 def test_a_tuner_of_named_processes_does_not_start_beside_another(two_tuners, driving):
@@ -120,13 +110,13 @@ def test_claims_of_ranks_that_ended_are_given_back(two_tuners):
         links = [os.readlink(f"{place}/{name}") for place in places for name in os.listdir(place)]
         return sum(link in (f"/proc/{a.pid}", f"/proc/{b.pid}") for link in links)
 
-    wait_for(lambda: held() == 4)
+    assert until(lambda: held() == 4)
     # WHEN a rank ends
     a.kill()
     a.wait()
     first.sample()
     # THEN its claim is held by neither
-    wait_for(lambda: held() == 2)
+    assert until(lambda: held() == 2)
 
 
 def test_a_tuner_that_waited_for_a_lock_has_one_that_is_there(driving, tmp_path):
