@@ -12,7 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from rankwise.quantities import bytes_text, counted
+from rankwise.quantities import bytes_text, counted, seconds_text
+from rankwise.recording.raw import CALL_NAMES
 from rankwise.recording.traces.needs import NEEDS, Need, Outside
 from rankwise.recording.traces.waits import Timeline
 
@@ -48,6 +49,13 @@ class LatePair:
         """How many messages of what size."""
         of = "of" if self.messages == 1 else "of about"
         return f"{counted(self.messages, 'message')} {of} {bytes_text(self.mean_bytes)}"
+
+    def in_same_way_text(self) -> str:
+        """What it is, below another pair that is told in full."""
+        return (
+            f"in the same way rank {self.waiting} waits for rank {self.late}, {seconds_text(self.waited_s)} "
+            f"in {CALL_NAMES[self.waiting_call]}"
+        )
 
 
 def late_pairs(timeline: Timeline) -> list[LatePair]:

@@ -138,11 +138,9 @@ def _of_roots(evidence: Evidence) -> Finding | None:
         sentence=f"rank {pair.waiting} waits {seconds_text(pair.waited_s)} in {call}"
         + (f" at {at}" if at else "")
         + f" for rank {pair.late}, which comes late",
-        evidence=[f"{counted(pair.messages, 'call')}; rank {pair.late} computes before it"]
-        + [
-            f"in the same way rank {other.waiting} waits for rank {other.late}, {seconds_text(other.waited_s)} "
-            f"in {CALL_NAMES[other.waiting_call]}"
-            for _, other in costly[1:4]
+        evidence=[
+            f"{counted(pair.messages, 'call')}; rank {pair.late} computes before it",
+            *(other.in_same_way_text() for _, other in costly[1:4]),
         ],
         ranks=[pair.late, pair.waiting],
         cost_s=cost_s,

@@ -71,11 +71,7 @@ def find(evidence: Evidence) -> list[Finding]:
         + (f" at {received_at}" if received_at else "")
         + ", while it computes"
     ]
-    lines += [
-        f"in the same way rank {other.waiting} waits for rank {other.late}, {seconds_text(other.waited_s)} "
-        f"in {CALL_NAMES[other.waiting_call]}"
-        for _, other in costly[1:4]
-    ]
+    lines += [other.in_same_way_text() for _, other in costly[1:4]]
     return [
         Finding(
             name=NAME,

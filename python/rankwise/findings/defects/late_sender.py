@@ -73,11 +73,7 @@ def find(evidence: Evidence) -> list[Finding]:
         + (f" at {sent_at}" if sent_at else "")
         + " after it has computed"
     ]
-    for _, other in costly[1:4]:
-        lines.append(
-            f"in the same way rank {other.waiting} waits for rank {other.late}, {seconds_text(other.waited_s)} "
-            f"in {CALL_NAMES[other.waiting_call]}"
-        )
+    lines += [other.in_same_way_text() for _, other in costly[1:4]]
     return [
         Finding(
             name=NAME,

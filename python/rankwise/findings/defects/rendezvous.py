@@ -76,11 +76,7 @@ def find(evidence: Evidence) -> list[Finding]:
     ahead = _went_ahead_bytes(evidence)
     if 0 < ahead < pair.mean_bytes:
         lines.append(f"messages up to {bytes_text(ahead)} went ahead of their receives")
-    lines += [
-        f"in the same way rank {other.waiting} waits for rank {other.late}, {seconds_text(other.waited_s)} "
-        f"in {CALL_NAMES[other.waiting_call]}"
-        for _, other in costly[1:4]
-    ]
+    lines += [other.in_same_way_text() for _, other in costly[1:4]]
     return [
         Finding(
             name=NAME,
