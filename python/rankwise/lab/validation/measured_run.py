@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""One run of a case in a lab with a limit of time, and how long it took inside MPI's bounds."""
+"""One run of a case, in a lab or on a cluster, with a limit of time, and how long it took inside MPI's bounds."""
 
 from __future__ import annotations
 
@@ -26,6 +26,7 @@ from rankwise.recording.job import choose_job
 from rankwise.recording.layouts import FINALIZED
 from rankwise.recording.raw import read
 from rankwise.recording.span import span_of
+from rankwise.run.placed_run import PlacedRun
 
 
 class RunFailedError(Exception):
@@ -84,10 +85,37 @@ def run_case(prepared: LabRun, environment: dict[str, str], path: Path, trace: b
         used = usage.read(Path(counted), prepared.placement.ranks)
     session = replace(session, manifest=msgspec.structs.replace(session.manifest, usage=used))
     finish(session, Ended(status, None, False, start_s, time.time()))
-    return outcome_of(path, log, status, others, launch_s, "; ".join(used.reasons) if used else _NOT_KNOWN)
+    return _outcome_of(path, log, status, others, launch_s, "; ".join(used.reasons) if used else _NOT_KNOWN)
 
 
-def outcome_of(
+def run_placed(session: PlacedRun, path: Path, limit_s: float) -> Made:
+    """Run to the end on a cluster, output into `path` + `.log`, and close the session.
+
+    Args:
+        session: What to run, placed and recorded into `path`.
+        path: The recording.
+        limit_s: Most time for the whole launch.
+
+    Raises:
+        RunFailedError: As `run_case`; or a rank was not where it should be.
+    """
+    log, start_s = path.with_name(path.name + ".log"), time.time()
+    try:
+        with open(log, "wb") as output:
+            status = run_limited(session.launch, limit_s, output)
+        if session.recording:
+            finish(session.recording, Ended(status, None, False, start_s, time.time()))
+        launch_s, astray = time.time() - start_s, session.verify().astray
+    except subprocess.TimeoutExpired:
+        raise RunFailedError(f"not finished after {limit_s:.0f} s") from None
+    finally:
+        session.close()
+    if astray and not status:
+        raise RunFailedError(f"rank {astray[0].rank} did not run where the placement says")
+    return _outcome_of(path, log, status, None, launch_s, one_clock=False)
+
+
+def _outcome_of(
     path: Path,
     log: Path,
     status: int,

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import re
 import shutil
-import subprocess
 import time
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -15,13 +14,11 @@ from pathlib import Path
 import msgspec
 
 from rankwise.errors import RankwiseError
-from rankwise.lab.limited import run_limited
 from rankwise.lab.state import Lab
-from rankwise.lab.validation.measured_run import Made, RunFailedError, outcome_of
+from rankwise.lab.validation.measured_run import Made, run_placed
 from rankwise.lab.validation.state import CasePlan, Setting
 from rankwise.lab.validation.validation import TRACED_LIMIT_S, Case, Progress, Validation
 from rankwise.launchers import parse
-from rankwise.launchers.execute import Ended
 from rankwise.launchers.line import Launcher
 from rankwise.machine.file import load
 from rankwise.machine.machine import topology_of
@@ -196,20 +193,7 @@ class OnCluster(InLab):
         """One run by the user's launch line, placed as by `rankwise run` and recorded as by `rankwise record`."""
         asked = recorder.Request(str(path), True, What(trace=trace))
         session = self._prepared(case, self._blocked(where) if isinstance(where, int) else where, asked)
-        log, start_s = path.with_name(path.name + ".log"), time.time()
-        try:
-            with open(log, "wb") as output:
-                status = run_limited(session.launch, limit_s, output)
-            if session.recording:
-                recorder.finish(session.recording, Ended(status, None, False, start_s, time.time()))
-            launch_s, astray = time.time() - start_s, session.verify().astray
-            if astray and not status:
-                raise RunFailedError(f"rank {astray[0].rank} did not run where the placement says")
-        except subprocess.TimeoutExpired:
-            raise RunFailedError(f"not finished after {limit_s:.0f} s") from None
-        finally:
-            session.close()
-        return outcome_of(path, log, status, None, launch_s, one_clock=False)
+        return run_placed(session, path, limit_s)
 
     def _blocked(self, ranks: int) -> PlacementFile:
         machine = load(self.state.machine_path(_RATE))

@@ -3,17 +3,13 @@
 
 from __future__ import annotations
 
-import subprocess
-import time
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rankwise.errors import RankwiseError
-from rankwise.lab.limited import run_limited
-from rankwise.lab.validation.measured_run import Made, RunFailedError, outcome_of
+from rankwise.lab.validation.measured_run import Made, run_placed
 from rankwise.launchers import parse
-from rankwise.launchers.execute import Ended
 from rankwise.machine.placement import Placement
 from rankwise.measure import launch
 from rankwise.measure.site import Site
@@ -87,20 +83,7 @@ class Cluster:
         session = placed_run.prepare(
             line, str(where), None, str(self.directory / "cluster.machine.toml"), None, asked
         )
-        log, start_s = path.with_name(path.name + ".log"), time.time()
-        try:
-            with open(log, "wb") as output:
-                status = run_limited(session.launch, limit_s, output)
-            if session.recording:
-                recorder.finish(session.recording, Ended(status, None, False, start_s, time.time()))
-            launch_s, astray = time.time() - start_s, session.verify().astray
-        except subprocess.TimeoutExpired:
-            raise RunFailedError(f"not finished after {limit_s:.0f} s") from None
-        finally:
-            session.close()
-        if astray and not status:
-            raise RunFailedError(f"rank {astray[0].rank} did not run where the placement says")
-        return outcome_of(path, log, status, None, launch_s, one_clock=False)
+        return run_placed(session, path, limit_s)
 
     def _without_ranks(self) -> list[str]:
         """The launcher line without its number of ranks, which each case has its own of."""
