@@ -97,7 +97,7 @@ def enlarged(report: data.ReportData, ranks: int) -> data.ReportData:
             ["".join(row) for row in chance.choice(list("cqwto"), (-(-ranks // -(-ranks // 256)), 240))],
             over_time.Iterations(
                 0, "MPI_Send to rank 1", 12, 2000,
-                *(np.arange(at, 12.5, 0.00625)[:1999].tolist() for at in (0, 0.00625)),
+                *(np.arange(at, 12.5, 0.00625)[:1999].tolist() for at in (0, 0.00625)), [1] * 1999,
                 *(chance.random(1999).tolist() for _ in range(2)), 0.5, 0.25, 0.75,
             ),
             None,

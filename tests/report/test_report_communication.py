@@ -4,6 +4,7 @@
 import msgspec
 import numpy as np
 import pytest
+from browser import drawn, opened
 from raw_writer import ABORTED, FINALIZED, TRACED, Rank, u, write_recording, z
 
 from rankwise.recording import Recording
@@ -271,6 +272,34 @@ def test_where_no_bandwidth_is_known_the_network_is_not_said_to_be_faster(tmp_pa
     report = build(Recording.open(write_recording(tmp_path / "a.rw", ranks)))
     assert [row[-1] for row in communication_words.size_rows(report)] == ["10 us each"]
     assert communication_words.size_notes(report) == []
+
+
+def test_each_bar_of_joined_iterations_says_how_many_these_are(tmp_path):
+    # GIVEN 4 000 equal iterations in 1.5 s
+    ranks = [Rank(me, 2, flags=FINALIZED | TRACED) for me in range(2)]
+    for _ in range(4000):
+        for rank in ranks:
+            rank.event("MPI_Barrier", 365 * US, 10 * US, BARRIER)
+    report = build(Recording.open(write_recording(tmp_path / "any.rw", ranks)))
+    found = report.over_time.iterations
+    assert (found.count, len(found.begin_s), found.joined) == (4000, 2000, [2] * 2000)
+    with opened(render(report), tmp_path) as shown:
+        # WHEN the pointer is on each pixel of the picture, from where the first one begins to where the last one ends
+        told = (
+            drawn(shown)
+            .locator("#phases-picture canvas")
+            .last.evaluate("""canvas => {
+            const box = canvas.getBoundingClientRect(), told = []
+            for (let x = 72; x < box.width - 2; x += 1) {
+                canvas.dispatchEvent(new PointerEvent("pointermove", { clientX: box.left + x, clientY: box.top + 20 }))
+                told.push(document.querySelector(".tip").hidden ? "" : document.querySelector(".tip").textContent)
+            }
+            return told
+        }""")
+        )
+    # THEN there is a bar, of two
+    assert len(told) > 900
+    assert {each.partition(": ")[2] for each in told} == {"375 us, the mean of 2; at most 375 us"}
 
 
 def test_irregular_calls_are_no_iterations(tmp_path):

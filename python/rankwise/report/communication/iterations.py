@@ -92,8 +92,8 @@ def _of_calls(
     last = places[-1]
     if np.array_equal(signature[last : last + length], signature[places[-2] : places[-2] + length]):
         begin, end = np.append(begin, begin_s[last]), np.append(end, end_s[last + length - 1])
-    joined = np.arange(0, len(begin), max(1, -(-len(begin) // _MOST_SHOWN)))
-    counts = np.diff(np.append(joined, len(begin)))
+    first = np.arange(0, len(begin), max(1, -(-len(begin) // _MOST_SHOWN)))
+    joined = np.diff(np.append(first, len(begin)))
     time_s = end - begin
     low_s, median_s, high_s = np.quantile(time_s, (0.25, 0.5, 0.75)).tolist()
     return Iterations(
@@ -101,10 +101,11 @@ def _of_calls(
         anchor=_anchor(events, int(rows[places[0]])),
         calls=length,
         count=len(begin),
-        begin_s=begin[joined].tolist(),
-        end_s=end[joined + counts - 1].tolist(),
-        mean_s=(np.add.reduceat(time_s, joined) / counts).tolist(),
-        most_s=np.maximum.reduceat(time_s, joined).tolist(),
+        begin_s=begin[first].tolist(),
+        end_s=end[first + joined - 1].tolist(),
+        joined=joined.tolist(),
+        mean_s=(np.add.reduceat(time_s, first) / joined).tolist(),
+        most_s=np.maximum.reduceat(time_s, first).tolist(),
         median_s=median_s,
         low_s=low_s,
         high_s=high_s,

@@ -18,6 +18,7 @@ class Iterations(msgspec.Struct, frozen=True):
         count: How many there are.
         begin_s: When each, or the first of those joined, begins.
         end_s: When the last of them ends.
+        joined: How many these are.
         mean_s: How long one takes, the mean of those joined.
         most_s: The longest of them.
         median_s: How long one takes, the median of all.
@@ -31,6 +32,7 @@ class Iterations(msgspec.Struct, frozen=True):
     count: int
     begin_s: list[float]
     end_s: list[float]
+    joined: list[int]
     mean_s: list[float]
     most_s: list[float]
     median_s: float

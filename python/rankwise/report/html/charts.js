@@ -159,12 +159,9 @@ function drawPhases(holder, { over_time: over, program }, states) {
     title(unit > 1 ? `Each ${unit} ranks, what they did most` : "Each rank, what it did most")
     drawRows(holder, "what each rank did over time", over, over.end_s, program.world_size, states)
     if (!iterations) return
-    const { begin_s, end_s, mean_s, most_s } = iterations, highest = most(most_s) || 1
+    const { begin_s, end_s, joined, mean_s, most_s } = iterations, highest = most(most_s) || 1
     title(`Time of each iteration, rank ${iterations.rank}`)
-    const lasted = at => {
-        const joined = Math.round((end_s[at] - begin_s[at]) / (mean_s[at] || 1))
-        return `from ${secondsText(begin_s[at])}: ${secondsText(mean_s[at])}` + (joined > 1 ? `, the mean of ${joined}; at most ${secondsText(most_s[at])}` : "")
-    }
+    const lasted = at => `from ${secondsText(begin_s[at])}: ${secondsText(mean_s[at])}` + (joined[at] > 1 ? `, the mean of ${joined[at]}; at most ${secondsText(most_s[at])}` : "")
     picture(holder, "time of each iteration", () => 130, (context, width, height) => {
         const ink = context.fillStyle, tall = height - bottom - 8
         context.textBaseline = "middle"
