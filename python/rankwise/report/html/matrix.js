@@ -183,6 +183,7 @@ function matrix(holder, largest, { label, view, switches = [], widest = 660 }) {
     canvas.addEventListener("mousedown", event => { if (event.detail == 1) opened = false })
     canvas.addEventListener("dblclick", event => opened || shown.inside || zoom(0.5, [event.offsetX, event.offsetY]))
     canvas.addEventListener("keydown", event => {
+        if (forBrowser(event)) return
         const by = { "+": 0.5, "-": 2, 0: Infinity }[event.key]
         if (by) zoom(by)
         if (event.key == "Backspace") leave()

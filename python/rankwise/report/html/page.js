@@ -66,6 +66,9 @@ theme.addEventListener("click", () => {
 dark.addEventListener("change", () => { nameTheme(); redraw() })
 nameTheme()
 
+// Keys with these are the browser's: to enlarge the page, to go back.
+const forBrowser = ({ ctrlKey, altKey, metaKey }) => ctrlKey || altKey || metaKey
+
 // Buttons of which one is chosen for what is in a panel; arrows go from one to the next.
 let panels = 0
 function tabs(label, names, chosen, panel) {
@@ -87,7 +90,7 @@ function tabs(label, names, chosen, panel) {
     })
     list.addEventListener("keydown", event => {
         const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key]
-        if (!step) return
+        if (!step || forBrowser(event)) return
         const next = ([...list.children].indexOf(document.activeElement) + step + names.length) % names.length
         list.children[next].focus()
         choose(next)
@@ -143,6 +146,7 @@ function picture(holder, label, height, paint, at, step, told, { open, area, bey
     canvas.addEventListener("pointerleave", () => showTip(""))
     canvas.addEventListener("blur", () => { cursor = null; draw() })
     canvas.addEventListener("keydown", event => {
+        if (forBrowser(event)) return
         const way = { ArrowRight: [1, 0], ArrowLeft: [-1, 0], ArrowDown: [0, 1], ArrowUp: [0, -1] }[event.key]
         const box = canvas.getBoundingClientRect()
         if (event.key == "Enter" && open && cursor) return void open(...cursor, box.width, box.height)
@@ -364,7 +368,7 @@ async function start() {
             const some = column => own.map(at => column[at]), marks = some(ranks.rank).map(each => `rank ${each}`)
             const names = count > 1 ? marks.map((each, at) => `${each}, ${program.hosts[ranks.host[own[at]]]}`) : marks
             const { canvas } = stacks(shown, `time by rank of ${name}`, parts.map(each => ({ ...each, seconds: some(each.seconds) })), names, some(ranks.time_s), undefined, marks)
-            canvas.addEventListener("keydown", event => { if (event.key == "Backspace") back.click() })
+            canvas.addEventListener("keydown", event => { if (event.key == "Backspace" && !forBrowser(event)) back.click() })
             canvas.focus()
         }
         const computed = report.time.computation_s
