@@ -252,6 +252,27 @@ def test_the_matrices_of_two_runs_are_compared_pair_by_pair(tmp_path, width):
         assert len(set(colour(2))) > 1 and colour(2) == colour(0)
 
 
+def test_the_text_of_a_difference_has_what_became_less_too(tmp_path):
+    # GIVEN 16 ranks that each send a message more to each, but rank 3 nothing to 4 any more
+    made = []
+    for name, each, those in (("a.rw", 1, 100), ("b.rw", 2, 0)):
+        ranks = [Rank(me, 16) for me in range(16)]
+        for me in range(16):
+            for peer in {*range(16)} - {me}:
+                times = those if (me, peer) == (3, 4) else each
+                if times:
+                    ranks[me].send(peer, 1000, times=times)
+        made.append(Recording.open(write_recording(tmp_path / name, ranks)))
+    text = render_comparison(compare(made[:1], made[1:]), *map(build, made))
+    with opened(text, tmp_path) as shown:
+        # WHEN
+        drawn(shown).get_by_text("As text: messages between ranks").click()
+        lines = shown.page.locator("#compared-picture li")
+        # THEN that is the first line, and the last one says where the others are
+        assert lines.first.inner_text().startswith("rank 3 to rank 4: before 100 kB, 100 messages; after 0 B")
+        assert lines.last.inner_text() == "40 more are in rankwise report --json of each recording"
+
+
 def test_matrices_of_too_many_pairs_are_compared_by_parts_of_nodes(report, tmp_path):
     # GIVEN twice the same run of more pairs than a page has
     recording, large = Recording.open(report.recording), halo(report, 4096, 100)

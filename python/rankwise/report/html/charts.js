@@ -38,7 +38,7 @@ function drawSizes(holder, sizes, { labels, channels }) {
     }, (x, y, width) => {
         const at = bucket(x, width)
         return labels[at] ? sized(at) : ""
-    }, width => [wide(width), 0], () => labels.map((_, at) => sized(at)))
+    }, width => [wide(width), 0], () => [labels.length, sized])
     if (sizes.not_timed) return
     const rate = (channel, at) => sizes.bandwidth[channel][at] ?? 0
     const rates = channels.map((_, channel) => labels.map((_, at) => rate(channel, at)))
@@ -81,7 +81,7 @@ function drawSizes(holder, sizes, { labels, channels }) {
     }, (x, y, width) => {
         const at = bucket(x, width)
         return labels[at] ? reached(at) : ""
-    }, width => [wide(width), 0], () => labels.map((_, at) => reached(at)))
+    }, width => [wide(width), 0], () => [labels.length, reached])
 }
 
 function secondsAxis(context, left, width, height, end) {
@@ -119,10 +119,10 @@ function drawRows(holder, label, { rows, ranks_per_row: unit, end_s: own }, end,
         if (at < 0 || x > width || !rows[row]) return ""
         const when = `${secondsText(at * own / pieces)} to ${secondsText((at + 1) * own / pieces)}`
         return `${who(row)}, ${when}: ${states.find(({ letter }) => letter == rows[row][at])?.name ?? "not in the run"}`
-    }, width => [room(width) / pieces, high], () => rows.map((row, at) => {
-        const most = states.map(({ letter, name }) => [row.split(letter).length - 1, name]).filter(([count]) => count)
+    }, width => [room(width) / pieces, high], () => [rows.length, at => {
+        const most = states.map(({ letter, name }) => [rows[at].split(letter).length - 1, name]).filter(([count]) => count)
         return `${who(at)}: ${most.map(([count, name]) => `${name} most in ${percentText(count / pieces)} of the time`).join(", ")}`
-    }))
+    }])
 }
 
 // What ranks did when: shares of all of them, a row for each rank, and how long each iteration took, on one axis.
@@ -154,7 +154,7 @@ function drawPhases(holder, { over_time: over, program }, states) {
     }, (x, y, width) => {
         const at = piece(x, width)
         return at < 0 || at >= pieces ? "" : doing(at)
-    }, width => [room(width) / pieces, 0], () => over.computation.map((_, at) => doing(at)))
+    }, width => [room(width) / pieces, 0], () => [pieces, doing])
     const { ranks_per_row: unit, iterations } = over
     title(unit > 1 ? `Each ${unit} ranks, what they did most` : "Each rank, what it did most")
     drawRows(holder, "what each rank did over time", over, over.end_s, program.world_size, states)
@@ -182,5 +182,5 @@ function drawPhases(holder, { over_time: over, program }, states) {
         const at = begin_s.findLastIndex(begin => begin <= time)
         if (at < 0 || time > end_s[at]) return ""
         return lasted(at)
-    }, width => [room(width) / begin_s.length, 0], () => begin_s.map((_, at) => lasted(at)))
+    }, width => [room(width) / begin_s.length, 0], () => [begin_s.length, lasted])
 }

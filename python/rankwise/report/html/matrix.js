@@ -154,8 +154,12 @@ function matrix(holder, largest, { label, view, switches = [], widest = 660 }) {
     // Of what was opened, the text has only that, until other rows are chosen or all of them are shown.
     const isTold = cell => !only?.turn.every(([which, to]) => chosen[which] == to)
         || [shown.rows[cell], shown.columns[cell]].every((at, axis) => at >= only.from[axis] && at < only.from[axis] + only.counts[axis])
-    const told = () => shown.values.map((value, cell) => [value, cell]).filter(([value, cell]) => value && isTold(cell)).sort((a, b) => b[0] - a[0])
-        .map(([, cell]) => shown.title(shown.name(shown.rows[cell]), shown.name(shown.columns[cell])) + shown.tip(cell))
+    // The largest first; of differences also what became less by much.
+    const told = () => {
+        const { rows, columns, values, title, name, tip } = shown, strength = values.map(Math.abs)
+        const order = values.map((_, cell) => cell).filter(cell => values[cell] && isTold(cell)).sort((a, b) => strength[b] - strength[a])
+        return [order.length, at => title(name(rows[order[at]]), name(columns[order[at]])) + tip(order[at])]
+    }
     holder.append(panel)
     // A drag moves what is zoomed, and is no click.
     let dragged = null, moved = false, opened = false

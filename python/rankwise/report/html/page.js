@@ -99,21 +99,21 @@ function tabs(label, names, chosen, panel) {
     return list
 }
 
-// A picture as text, made when it is asked for: the first 200 lines of it.
+// A picture as text, made when it is asked for: the first 200 lines of it. `told` gives how many there are, and each by its place.
 function asText(label, told) {
     const made = element("details", { class: "as-text" }, element("summary", { text: `As text: ${label}` }))
     made.addEventListener("toggle", () => {
         if (!made.open) return
-        const lines = told()
-        const more = lines.length > 200 ? [`${lines.length - 200} more are in rankwise report --json`] : []
+        const [count, line] = told(), lines = Array.from({ length: Math.min(count, 200) }, (_, at) => line(at))
+        if (count > 200) lines.push(`${count - 200} more are in ${document.querySelector("main").dataset.numbers}`)
         made.lastChild.tagName == "UL" && made.lastChild.remove()
-        made.append(element("ul", {}, ...[...lines.slice(0, 200), ...more].map(text => element("li", { text }))))
+        made.append(element("ul", {}, ...lines.map(text => element("li", { text }))))
     })
     return made
 }
 
 // A canvas that draws itself anew as its width or the colours change. `at` says what is at a place; the arrows go there
-// in steps. `told` is the whole as lines of text. `open` is called with a place that is clicked on, or where Enter is
+// in steps. `told` is the whole as text: see `asText`. `open` is called with a place that is clicked on, or where Enter is
 // pressed; `area` is where the arrows may go, and `beyond` is asked to bring there what is on the other side of its edge.
 function picture(holder, label, height, paint, at, step, told, { open, area, beyond } = {}) {
     const canvas = element("canvas", { tabindex: 0, role: "application", "aria-roledescription": "picture", "aria-label": `${label}; arrow keys say what is where` })
@@ -246,7 +246,7 @@ function stacks(holder, label, parts, names, whole, open, marks = names) {
         const [per] = bars(width), first = bar(x, width) * per
         if (first >= 0 && first < names.length) open(first, Math.min(per, names.length - first))
     }
-    return picture(holder, label, () => 240, paint, at, width => [Math.max((width - left) / bars(width)[1], 1), 0], () => names.map((_, bar) => told(bar, 1)),
+    return picture(holder, label, () => 240, paint, at, width => [Math.max((width - left) / bars(width)[1], 1), 0], () => [names.length, bar => told(bar, 1)],
         { open: open && clicked, area: (width, height) => [left, 0, width, height] })
 }
 
@@ -280,10 +280,10 @@ function strips(holder, label, rows, end) {
         return row.pieces.find(piece => piece.begin <= time && time < piece.end)?.text ?? `${row.name}: nothing known`
     }
     return picture(holder, label, () => rows.length * high + bottom, paint, at, width => [(width - left(width)) / 40, high],
-        () => rows.map(row => {
-            const strongest = row.pieces.reduce((found, each) => each.share > found.share ? each : found, { share: 0 })
+        () => [rows.length, place => {
+            const row = rows[place], strongest = row.pieces.reduce((found, each) => each.share > found.share ? each : found, { share: 0 })
             return strongest.share ? `${strongest.text}, the most, at ${secondsText(strongest.begin)} to ${secondsText(strongest.end)}` : `${row.name}: nothing known`
-        }))
+        }])
 }
 
 function drawTracks(holder, report, colours) {

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What all pictures of the HTML report do: their keys and their text."""
+
+from browser import drawn, opened, pixels
+from enlarged import enlarged
+
+from rankwise.report.html import render, rounded
+
+
+def test_keys_of_the_browser_stay_its_own(report, tmp_path):
+    with opened(render(enlarged(report, 16)), tmp_path) as shown:
+        page = drawn(shown)
+        canvas = page.locator("#matrix-picture canvas")
+        press = """(canvas, [key, more]) => canvas.dispatchEvent(
+            new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true, ...more }))"""
+        canvas.focus()
+        whole = pixels(canvas)
+        for name in ("ctrlKey", "altKey", "metaKey"):
+            # WHEN a key is pressed together with one of these
+            left = [canvas.evaluate(press, [key, {name: True}]) for key in ("+", "ArrowLeft")]
+            # THEN the browser does with it what it does, and the picture nothing
+            assert left == [True, True] and pixels(canvas) == whole
+        # AND alone they are the picture's
+        assert not canvas.evaluate(press, ["ArrowLeft", {}])
+        canvas.evaluate(press, ["+", {}])
+        assert pixels(canvas) != whole
+        # AND tabs stay as they are, too
+        first = page.locator("#matrix-picture [role=tab]").first
+        first.focus()
+        first.evaluate(press, ["ArrowRight", {"altKey": True}])
+        assert first.get_attribute("aria-selected") == "true"
+
+
+def test_text_has_the_most_of_many_pairs_and_makes_no_more(report, tmp_path):
+    # GIVEN a matrix of 65 536 pairs
+    large = enlarged(report, 256)
+    with opened(render(large), tmp_path) as shown:
+        page = drawn(shown)
+        page.evaluate("""() => {
+            const own = Number.prototype.toFixed
+            window.numbers = 0
+            Number.prototype.toFixed = function (...given) { window.numbers += 1; return own.apply(this, given) }
+        }""")
+        # WHEN
+        page.get_by_text("As text: messages between ranks", exact=True).click()
+        lines = page.locator("#matrix-picture li")
+        lines.first.wait_for()
+        # THEN it begins with the largest, and says where those are that it has not
+        drawn_bytes = rounded(large.matrix.bytes)
+        most = max(range(256**2), key=lambda at: drawn_bytes[at])
+        pair = large.matrix.source[most], large.matrix.destination[most]
+        assert lines.first.inner_text().startswith("rank {} to rank {}: ".format(*pair))
+        assert lines.last.inner_text() == f"{256**2 - 200} more are in rankwise report --json"
+        # AND words were made of these only
+        assert page.evaluate("window.numbers") < 2000
+        assert (shown.problems, shown.requests) == ([], [])
