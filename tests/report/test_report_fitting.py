@@ -164,6 +164,18 @@ def test_pictures_of_parts_say_of_what_they_are(report, tmp_path, alone):
         first = shown.page.locator("#map-picture .nodes details").first.locator("b").inner_text()
         assert first == nodes[0].name
         assert "1100 nodes; the 8 with the most bytes" in shown.page.locator("#map-picture").inner_text()
+        # AND where a rank's node is not there, or no rank, this is said
+        there = {node.ranks[0] for node in nodes[:100]}
+        ask, found = shown.page.locator("#map-picture input"), shown.page.locator("#map-picture .nodes").first
+        gone = next(rank for rank in range(1_100) if rank not in there)
+        for rank, said in (
+            (gone, f"The node of rank {gone} is not on this page: it is in rankwise report --json."),
+            (1_100, "There is no rank 1100 here."),
+            (nodes[0].ranks[0], nodes[0].name),
+        ):
+            ask.fill(str(rank))
+            ask.press("Enter")
+            assert said in found.inner_text()
         # AND a bar is the mean of neighbours
         canvas = shown.page.locator("#ranks-picture canvas")
         box = canvas.bounding_box()

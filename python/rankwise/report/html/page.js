@@ -99,13 +99,16 @@ function tabs(label, names, chosen, panel) {
     return list
 }
 
+// The command that tells every number of the page.
+const numbersOf = () => document.querySelector("main").dataset.numbers
+
 // A picture as text, made when it is asked for: the first 200 lines of it. `told` gives how many there are, and each by its place.
 function asText(label, told) {
     const made = element("details", { class: "as-text" }, element("summary", { text: `As text: ${label}` }))
     made.addEventListener("toggle", () => {
         if (!made.open) return
         const [count, line] = told(), lines = Array.from({ length: Math.min(count, 200) }, (_, at) => line(at))
-        if (count > 200) lines.push(`${count - 200} more are in ${document.querySelector("main").dataset.numbers}`)
+        if (count > 200) lines.push(`${count - 200} more are in ${numbersOf()}`)
         made.lastChild.tagName == "UL" && made.lastChild.remove()
         made.append(element("ul", {}, ...lines.map(text => element("li", { text }))))
     })
