@@ -357,7 +357,8 @@ def test_intervals_of_several_runs_are_told(record):
     text = " ".join(render_comparison(found, build(made[0]), build(made[4])).split())
     assert "The run time changed between +0 s and +0 s with 97 % confidence: noise." in text
     head = "".join(f'<th scope="col">{name}</th>' for name in ("at least", "at most", "p"))
-    assert head in text and "<td>1.000</td>" in text
+    assert f'{head}<th scope="col" class="text">noise?</th>' in text
+    assert '<td>1.000</td><td class="text">noise</td>' in text
 
 
 def test_what_users_typed_is_text_in_a_comparison(sides, tmp_path):
