@@ -54,3 +54,20 @@ def test_text_has_the_most_of_many_pairs_and_makes_no_more(report, tmp_path):
         # AND words were made of these only
         assert page.evaluate("window.numbers") < 2000
         assert (shown.problems, shown.requests) == ([], [])
+
+
+def test_a_picture_that_fails_says_so_in_its_place_and_leaves_the_others(report, tmp_path):
+    # GIVEN a page whose third picture of six cannot be drawn
+    text = render(enlarged(report, 16))
+    begin = "function drawWaits(holder, report) {"
+    assert begin in text
+    with opened(text.replace(begin, f"{begin} null.x"), tmp_path) as shown:
+        page = drawn(shown)
+        # THEN it says so, and all others are there
+        said = page.get_by_role("alert")
+        assert said.count() == page.locator("#waits-picture [role=alert]").count() == 1
+        assert "TypeError" in said.inner_text() and "rankwise report --json" in said.inner_text()
+        for name in ("ranks", "matrix", "sizes", "phases"):
+            assert page.locator(f"#{name}-picture canvas").count() > 0
+        assert page.locator("#map-picture .node").count() > 0
+        assert len(shown.problems) == 1

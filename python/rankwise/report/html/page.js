@@ -329,69 +329,84 @@ function drawTracks(holder, report, colours) {
     strips(holder, "what happened over time, by rank, core and interface", [...rows, ...tuned.values()], end)
 }
 
+// Times of ranks as bars, in the orders that tabs choose.
+function drawTimes(holder, { ranks, program, time, bars }, looks) {
+    // Of more ranks than the page has room for, each bar is the mean of some.
+    if (bars) {
+        const parts = looks.map(part => ({ ...part, seconds: bars.time[`${part.key}_s`] }))
+        return void stacks(holder, "time of neighbouring ranks, mean", parts, bars.names, bars.time_s)
+    }
+    const parts = looks.map(part => ({ ...part, seconds: time[`${part.key}_s`] }))
+    const shown = element("div")
+    const byRank = order => () => {
+        shown.replaceChildren()
+        const sorted = column => order ? order.map(at => column[at]) : column
+        stacks(shown, "time by rank", parts.map(each => ({ ...each, seconds: sorted(each.seconds) })), sorted(ranks.rank).map(each => `rank ${each}`), sorted(ranks.time_s))
+    }
+    const byNode = () => {
+        shown.replaceChildren()
+        const counts = program.hosts.map(() => 0)
+        ranks.host.forEach(host => counts[host] += 1)
+        const means = column => {
+            const sums = program.hosts.map(() => 0)
+            column.forEach((value, at) => sums[ranks.host[at]] += value)
+            return sums.map((value, host) => value / (counts[host] || 1))
+        }
+        shown.append(element("p", { class: "soft", text: "A click on a bar, or Enter, shows the ranks of its nodes." }))
+        stacks(shown, "time by node", parts.map(each => ({ ...each, seconds: means(each.seconds) })), program.hosts, means(ranks.time_s), ofNodes)
+    }
+    const ofNodes = (first, count) => {
+        const hosts = program.hosts.slice(first, first + count), name = count > 1 ? `${hosts[0]} to ${hosts.at(-1)}` : hosts[0]
+        const back = element("button", { type: "button", text: "back to all nodes" })
+        back.addEventListener("click", () => { byNode(); shown.querySelector("canvas").focus() })
+        shown.replaceChildren(element("p", {}, back, ` ${name}`))
+        const own = ranks.rank.map((_, at) => at).filter(at => first <= ranks.host[at] && ranks.host[at] < first + count)
+        own.sort((one, other) => ranks.host[one] - ranks.host[other] || one - other)
+        const some = column => own.map(at => column[at]), marks = some(ranks.rank).map(each => `rank ${each}`)
+        const names = count > 1 ? marks.map((each, at) => `${each}, ${program.hosts[ranks.host[own[at]]]}`) : marks
+        const { canvas } = stacks(shown, `time by rank of ${name}`, parts.map(each => ({ ...each, seconds: some(each.seconds) })), names, some(ranks.time_s), undefined, marks)
+        canvas.addEventListener("keydown", event => { if (event.key == "Backspace" && !forBrowser(event)) back.click() })
+        canvas.focus()
+    }
+    const computed = time.computation_s
+    const worst = ranks.rank.map((_, at) => at).sort((a, b) => computed[a] / (ranks.time_s[a] || 1) - computed[b] / (ranks.time_s[b] || 1))
+    const views = [["by rank", byRank()], ["least computation first", byRank(worst)]]
+    // Of many ranks, nodes come first.
+    if (program.hosts.length > 1) views.splice(ranks.rank.length > 512 ? 0 : 1, 0, ["by node, mean", byNode])
+    holder.append(tabs("order", views.map(([name]) => name), at => views[at][1](), shown), shown)
+}
+
+// Draws in the place of this name, if the page has one. What fails says so there, and all else is drawn.
+function drawIn(name, make) {
+    const holder = document.getElementById(name)
+    if (!holder) return
+    try {
+        make(holder)
+    } catch (error) {
+        console.error(error)
+        const words = `This is not drawn or not whole, by a fault of the page: ${error}. Its numbers are in `
+        holder.append(element("p", { class: "gaps", role: "alert" }, words, element("code", { text: numbersOf() }), "."))
+    }
+}
+
 async function start() {
     const coded = document.getElementById("numbers").textContent
     const bytes = Uint8Array.from(atob(coded), each => each.charCodeAt(0))
     const plain = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"))
     const report = JSON.parse(await new Response(plain).text())
     const look = JSON.parse(document.getElementById("look").textContent)
-    const place = name => document.getElementById(name)
-    const { ranks, program, bars } = report
-    if (place("map-picture")) drawMap(place("map-picture"), report)
-    // Of more ranks than the page has room for, each bar is the mean of some.
-    if (place("ranks-picture") && bars)
-        stacks(place("ranks-picture"), "time of neighbouring ranks, mean", look.parts.map(part => ({ ...part, seconds: bars.time[`${part.key}_s`] })), bars.names, bars.time_s)
-    else if (place("ranks-picture")) {
-        const parts = look.parts.map(part => ({ ...part, seconds: report.time[`${part.key}_s`] }))
-        const shown = element("div")
-        const byRank = order => () => {
-            shown.replaceChildren()
-            const sorted = column => order ? order.map(at => column[at]) : column
-            stacks(shown, "time by rank", parts.map(each => ({ ...each, seconds: sorted(each.seconds) })), sorted(ranks.rank).map(each => `rank ${each}`), sorted(ranks.time_s))
-        }
-        const byNode = () => {
-            shown.replaceChildren()
-            const counts = program.hosts.map(() => 0)
-            ranks.host.forEach(host => counts[host] += 1)
-            const means = column => {
-                const sums = program.hosts.map(() => 0)
-                column.forEach((value, at) => sums[ranks.host[at]] += value)
-                return sums.map((value, host) => value / (counts[host] || 1))
-            }
-            shown.append(element("p", { class: "soft", text: "A click on a bar, or Enter, shows the ranks of its nodes." }))
-            stacks(shown, "time by node", parts.map(each => ({ ...each, seconds: means(each.seconds) })), program.hosts, means(ranks.time_s), ofNodes)
-        }
-        const ofNodes = (first, count) => {
-            const hosts = program.hosts.slice(first, first + count), name = count > 1 ? `${hosts[0]} to ${hosts.at(-1)}` : hosts[0]
-            const back = element("button", { type: "button", text: "back to all nodes" })
-            back.addEventListener("click", () => { byNode(); shown.querySelector("canvas").focus() })
-            shown.replaceChildren(element("p", {}, back, ` ${name}`))
-            const own = ranks.rank.map((_, at) => at).filter(at => first <= ranks.host[at] && ranks.host[at] < first + count)
-            own.sort((one, other) => ranks.host[one] - ranks.host[other] || one - other)
-            const some = column => own.map(at => column[at]), marks = some(ranks.rank).map(each => `rank ${each}`)
-            const names = count > 1 ? marks.map((each, at) => `${each}, ${program.hosts[ranks.host[own[at]]]}`) : marks
-            const { canvas } = stacks(shown, `time by rank of ${name}`, parts.map(each => ({ ...each, seconds: some(each.seconds) })), names, some(ranks.time_s), undefined, marks)
-            canvas.addEventListener("keydown", event => { if (event.key == "Backspace" && !forBrowser(event)) back.click() })
-            canvas.focus()
-        }
-        const computed = report.time.computation_s
-        const worst = ranks.rank.map((_, at) => at).sort((a, b) => computed[a] / ranks.time_s[a] - computed[b] / ranks.time_s[b])
-        const views = [["by rank", byRank()], ["least computation first", byRank(worst)]]
-        // Of many ranks, nodes come first.
-        if (program.hosts.length > 1) views.splice(ranks.rank.length > 512 ? 0 : 1, 0, ["by node, mean", byNode])
-        place("ranks-picture").append(tabs("order", views.map(([name]) => name), at => views[at][1](), shown), shown)
-    }
-    if (place("matrix-picture")) drawMatrix(place("matrix-picture"), report)
-    if (place("waits-picture")) drawWaits(place("waits-picture"), report)
-    if (place("sizes-picture")) drawSizes(place("sizes-picture"), report.sizes, look.sizes)
-    if (place("phases-picture")) drawPhases(place("phases-picture"), report, look.states)
-    if (place("over-time-picture"))
-        strips(place("over-time-picture"), "what the ranks used over time", look.over_time.map(row => ({
-            ...row, pieces: row.values.flatMap((value, at) => value == null ? [] : [{
-                begin: row.edges_s[at], end: row.edges_s[at + 1], share: value / (most(row.values) || 1), text: `${row.name}: ${row.texts[at]}`,
-            }]),
-        })), look.over_time[0].edges_s.at(-1))
-    if (place("tracks-picture")) drawTracks(place("tracks-picture"), report, look.tracks)
+    drawIn("map-picture", holder => drawMap(holder, report))
+    drawIn("ranks-picture", holder => drawTimes(holder, report, look.parts))
+    drawIn("matrix-picture", holder => drawMatrix(holder, report))
+    drawIn("waits-picture", holder => drawWaits(holder, report))
+    drawIn("sizes-picture", holder => drawSizes(holder, report.sizes, look.sizes))
+    drawIn("phases-picture", holder => drawPhases(holder, report, look.states))
+    drawIn("over-time-picture", holder => strips(holder, "what the ranks used over time", look.over_time.map(row => ({
+        ...row, pieces: row.values.flatMap((value, at) => value == null ? [] : [{
+            begin: row.edges_s[at], end: row.edges_s[at + 1], share: value / (most(row.values) || 1), text: `${row.name}: ${row.texts[at]}`,
+        }]),
+    })), look.over_time[0].edges_s.at(-1)))
+    drawIn("tracks-picture", holder => drawTracks(holder, report, look.tracks))
     // What scripts behind this one draw.
     document.dispatchEvent(new CustomEvent("numbers", { detail: report }))
     document.documentElement.dataset.drawn = "yes"
@@ -431,5 +446,5 @@ document.querySelectorAll(".scroll").forEach(each => scrolled.observe(each))
 start().catch(error => {
     const why = typeof DecompressionStream == "undefined" ? "this browser cannot unpack what they are drawn from" : `${error}`
     const words = `Pictures and the map are not drawn: ${why}. Chrome and Edge 123, Firefox 120, Safari 17.5 and later draw them. Every number is in `
-    document.querySelector("main").prepend(element("p", { class: "gaps", role: "alert" }, words, element("code", { text: "rankwise report --json" }), "."))
+    document.querySelector("main").prepend(element("p", { class: "gaps", role: "alert" }, words, element("code", { text: numbersOf() }), "."))
 })

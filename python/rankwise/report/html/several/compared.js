@@ -1,7 +1,5 @@
 // The matrices of two runs, and what one has more of than the other.
-document.addEventListener("numbers", ({ detail: report }) => {
-    const holder = document.getElementById("compared-picture")
-    if (!holder) return
+document.addEventListener("numbers", ({ detail: report }) => drawIn("compared-picture", holder => {
     const { compared } = report, { groups, before, after } = compared, [source, destination] = ends(compared)
     const ways = orders(report, compared)
     const kinds = [["bytes", bytesText], ["messages", countText]]
@@ -24,4 +22,4 @@ document.addEventListener("numbers", ({ detail: report }) => {
             { label: "order of ranks", names: ways.map(way => way.title) },
         ],
     })
-})
+}))
