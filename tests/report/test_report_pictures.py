@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What all pictures of the HTML report do: their keys and their text."""
 
+import enlarged as made_up
+import msgspec
 from browser import drawn, opened, pixels
 from enlarged import enlarged
 
@@ -57,7 +59,7 @@ def test_text_has_the_most_of_many_pairs_and_makes_no_more(report, tmp_path):
 
 
 def test_a_picture_that_fails_says_so_in_its_place_and_leaves_the_others(report, tmp_path):
-    # GIVEN a page whose third picture of six cannot be drawn
+    # GIVEN a page of which one picture cannot be drawn
     text = render(enlarged(report, 16))
     begin = "function drawWaits(holder, report) {"
     assert begin in text
@@ -71,3 +73,43 @@ def test_a_picture_that_fails_says_so_in_its_place_and_leaves_the_others(report,
             assert page.locator(f"#{name}-picture canvas").count() > 0
         assert page.locator("#map-picture .node").count() > 0
         assert len(shown.problems) == 1
+
+
+def test_a_rank_without_time_is_in_the_order_of_computation(report, tmp_path):
+    # GIVEN ranks of which one has no time at all
+    large = enlarged(report, 16)
+    time_s, computed = list(large.ranks.time_s), list(large.time.computation_s)
+    time_s[5] = computed[5] = 0.0
+    order = sorted(range(16), key=lambda rank: computed[rank] / (time_s[rank] or 1))
+    large = msgspec.structs.replace(
+        large,
+        ranks=msgspec.structs.replace(large.ranks, time_s=time_s),
+        time=msgspec.structs.replace(large.time, computation_s=computed),
+    )
+    with opened(render(large), tmp_path) as shown:
+        page = drawn(shown)
+        # WHEN
+        page.get_by_role("tab", name="least computation first").click()
+        page.get_by_text("As text: time by rank", exact=True).click()
+        page.locator("#ranks-picture li").first.wait_for()
+        # THEN it is the first one, and the others are in their order
+        told = page.locator("#ranks-picture li").all_inner_texts()
+        assert [each.split()[1] for each in told] == [str(rank) for rank in order]
+        assert order[0] == 5
+
+
+def test_back_to_nodes_shows_all_also_where_these_are_as_many_as_ranks(report, tmp_path, monkeypatch):
+    # GIVEN a rank a node
+    monkeypatch.setattr(made_up, "PER_NODE", 1)
+    with opened(render(enlarged(report, 600)), tmp_path) as shown:
+        page = drawn(shown)
+        canvas = page.locator("#matrix-picture canvas")
+        whole = pixels(canvas)
+        # WHEN a pair is opened, and left again
+        canvas.click(position={"x": 60, "y": 40})
+        assert pixels(canvas) != whole
+        page.locator("#matrix-picture").get_by_role("button", name="back to nodes").click()
+        # THEN all is there
+        page.evaluate("document.activeElement.blur()")
+        assert pixels(canvas) == whole
+        assert (shown.problems, shown.requests) == ([], [])

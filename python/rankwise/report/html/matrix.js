@@ -12,10 +12,11 @@ const differences = () => isDark() ? [between([84, 66, 34], [255, 178, 64]), bet
 
 // A square of pairs: colour is the logarithm of the value. A pixel of several pairs has the colour of the most.
 // `view` gives what is drawn for what is chosen of the switches: `rows`, `columns` and `values` of the pairs, their `text`,
-// `tip` of a pair, `name` of a row, `lines` before which rows, a `note`, and whether they are differences: `signed`. Also
-// the `size` where that is another one; the `range` of values that colours are for, where that is not theirs; what is
-// `inside` a pair: switches to `turn`, and then the window's first row and column, `from`, its `side`, and how many rows
-// and columns are of the pair, `counts`; and the switch that is turned to get `outside` again.
+// `tip` of a pair and the `title` before it, made of two names, `name` of a row, `lines` before which rows, a `note`, and
+// whether they are differences: `signed`. Also the `size` where that is another one; the `range` of values that colours are
+// for, where that is not theirs; what is `inside` a pair: switches to `turn`, and then the window's first row and column,
+// `from`, its `side`, and how many rows and columns are of the pair, `counts`; and the switch that is turned to get
+// `outside` again.
 function matrix(holder, largest, { label, view, switches = [], widest = 660 }) {
     const chosen = switches.map(() => 0), note = element("p", { class: "soft" }), panel = element("div"), lists = []
     let size = largest, shown, cells, drawn = null, from = [0, 0], side = size, only = null
@@ -82,6 +83,7 @@ function matrix(holder, largest, { label, view, switches = [], widest = 660 }) {
                     : (context.moveTo(left, top + place), context.lineTo(left + room, top + place))
                 context.stroke()
             }
+        // One value alone has no scale: its text begins at the left edge.
         const ranges = signed || highest > least, scale = ranges ? Math.min(room - 140, 200) : -76
         for (let at = 0; at < scale && known.length; at += 1) {
             const place = Math.round(255 * at / scale)
@@ -147,7 +149,13 @@ function matrix(holder, largest, { label, view, switches = [], widest = 660 }) {
         button.addEventListener("click", () => zoom(by))
         bar.append(button)
     }
-    const leave = () => { if (shown.outside) { turn(shown.outside); drawn.canvas.focus() } }
+    const leave = () => {
+        if (!shown.outside) return
+        // All nodes, also where these are as many as ranks.
+        ;[from, side, only] = [[0, 0], size, null]
+        turn(shown.outside)
+        drawn.canvas.focus()
+    }
     back.addEventListener("click", leave)
     bar.append(back)
     holder.append(bar)

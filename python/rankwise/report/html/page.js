@@ -240,13 +240,13 @@ function stacks(holder, label, parts, names, whole, open, marks = names) {
         const all = mean(whole, bar * per, per)
         return [who, ...told.map(([part, seconds]) => `${part.name} ${secondsText(seconds)}, ${percentText(seconds / all)}`)].join("\n")
     }
+    const barAt = (x, width) => Math.floor((x - left) * bars(width)[1] / (width - left))
     const at = (x, y, width) => {
-        const [per, count] = bars(width), bar = Math.floor((x - left) * count / (width - left))
+        const [per, count] = bars(width), bar = barAt(x, width)
         return bar < 0 || bar >= count ? "" : told(bar, per)
     }
-    const bar = (x, width) => Math.floor((x - left) * bars(width)[1] / (width - left))
     const clicked = (x, y, width) => {
-        const [per] = bars(width), first = bar(x, width) * per
+        const [per] = bars(width), first = barAt(x, width) * per
         if (first >= 0 && first < names.length) open(first, Math.min(per, names.length - first))
     }
     return picture(holder, label, () => 240, paint, at, width => [Math.max((width - left) / bars(width)[1], 1), 0], () => [names.length, bar => told(bar, 1)],
