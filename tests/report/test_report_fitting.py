@@ -12,7 +12,7 @@ from enlarged import enlarged
 from rankwise.compare.comparison import compare
 from rankwise.compare.scaling import Scaling, ScalingRow
 from rankwise.recording import Recording
-from rankwise.report.html import _page, fitting, render
+from rankwise.report.html import _page, drawn_from, fitting, render
 from rankwise.report.html.fitting import CUTS, MOST_BYTES, Kept
 from rankwise.report.html.several import render_comparison, render_scaling
 from rankwise.report.use_data import Timeline, Track
@@ -111,9 +111,15 @@ def test_curves_that_are_left_out_leave_some_of_each_kind(report):
     use = msgspec.structs.replace(report.use, timeline=Timeline([0.0, 1.0], waits + bytes_of))
     less = next(cut.less for cut in CUTS if cut.section == "use")
     # WHEN
-    fewer = less(Kept(msgspec.structs.replace(report, use=use), 400)).report
+    whole = Kept(msgspec.structs.replace(report, use=use), 400)
+    fewer = less(whole)
     # THEN those with the most are there, in their order
-    assert fewer.use.timeline.tracks == waits[-4:] + bytes_of
+    assert fewer.report.use.timeline.tracks == waits[-4:] + bytes_of
+    # AND the page says how many
+    assert "of each kind there are at most 4 rows" in _page(fewer.report, fewer, {})
+    assert "of each kind there are at most 16 rows" in _page(whole.report, whole, {})
+    # AND there is nothing to leave out any more
+    assert less(fewer) == fewer
 
 
 def test_what_is_left_in_the_end_does_not_grow_with_ranks_nodes_and_words(report, alone, monkeypatch):
@@ -182,6 +188,11 @@ def test_pictures_of_parts_say_of_what_they_are(report, tmp_path, alone):
         canvas.hover(position={"x": 63, "y": box["height"] / 2})
         assert shown.page.locator(TIP).inner_text().startswith("ranks 0-1")
         assert (shown.problems, shown.requests) == ([], [])
+
+
+def test_the_last_of_bars_that_are_means_may_be_of_one_rank(report):
+    bars = drawn_from(Kept(enlarged(report, 64), 20, most_bars=22))["bars"]
+    assert bars["names"][-2:] == ["ranks 60-62", "rank 63"]
 
 
 def test_pages_of_several_recordings_are_small_and_say_what_they_have_not(report, alone, monkeypatch):

@@ -11,9 +11,9 @@ import polars as pl
 
 from rankwise.recording import Recording
 from rankwise.report.nodes import of_machines
-from rankwise.report.use_data import Timeline, Track
+from rankwise.report.use_data import MOST_TRACKS, Timeline, Track
 
-_MOST_PIECES, _MOST_TRACKS = 60, 16
+_MOST_PIECES = 60
 _Floats = npt.NDArray[np.float64]
 
 
@@ -122,5 +122,5 @@ def _busiest(tracks: Iterator[Track]) -> list[Track]:
     """Of many those with the most, in their order; without those that are known to be nothing all the time."""
     found = [track for track in tracks if any(track.per_s) or track.moves_s]
     most = sorted(found, key=lambda track: -max((value or 0.0 for value in track.per_s), default=0.0))
-    kept = {id(track) for track in most[:_MOST_TRACKS]}
+    kept = {id(track) for track in most[:MOST_TRACKS]}
     return [track for track in found if id(track) in kept]

@@ -5,6 +5,9 @@ from __future__ import annotations
 
 import msgspec
 
+MOST_TRACKS = 16
+"""Of a kind on a timeline."""
+
 
 class RankUse(msgspec.Struct, frozen=True):
     """By rank, from MPI_Init to MPI_Finalize, as columns of equal length; `null` for what is not known.

@@ -83,6 +83,7 @@ def _page(whole: ReportData, kept: fitting.Kept, cut: Mapping[str, list[str]]) -
         "cut": cut,
         "undrawn": kept.without,
         "most_rows": kept.most_rows,
+        "most_tracks": kept.most_tracks,
         "first_findings": FIRST_FINDINGS,
         "host_names": short_names(report.program.hosts),
         "shown_in": finding_words.shown_in,
@@ -216,8 +217,11 @@ def _bars(kept: fitting.Kept) -> dict[str, Any] | None:
     def means(column: list[float]) -> list[float]:
         return [sum(column[piece]) / len(column[piece]) for piece in pieces]
 
+    def name(some: list[int]) -> str:
+        return f"ranks {some[0]}-{some[-1]}" if len(some) > 1 else f"rank {some[0]}"
+
     return {
-        "names": [f"ranks {ranks.rank[piece][0]}-{ranks.rank[piece][-1]}" for piece in pieces],
+        "names": [name(ranks.rank[piece]) for piece in pieces],
         "time_s": means(ranks.time_s),
         "time": {
             name: means(column)

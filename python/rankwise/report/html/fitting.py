@@ -15,11 +15,11 @@ import msgspec
 from rankwise.report.data import ReportData
 from rankwise.report.data.communication import PairWaits
 from rankwise.report.matrix import by_node, group_of, members_by_node
-from rankwise.report.use_data import Track
+from rankwise.report.use_data import MOST_TRACKS, Track
 
 MOST_BYTES = 2_000_000
 _FEW, _MANY = 64, 256
-_MOST_TRACKS = 4  # of each kind
+_FEW_TRACKS = 4  # of each kind
 _MOST_LINKS, _MOST_NODES, _MOST_BARS = 2_000, 256, 1_024
 _FEW_PLACEMENTS, _LONG_COMMAND = 2, 10_000
 
@@ -84,6 +84,7 @@ class Kept:
         most_links: Pairs of nodes on a map, those with most bytes.
         most_nodes: Likewise nodes.
         most_bars: Of the time by rank: of more ranks a bar is the mean of neighbours.
+        most_tracks: Of what happened over time, of each kind.
         without: Sections whose picture is not drawn.
     """
 
@@ -92,6 +93,7 @@ class Kept:
     most_links: int | None = None
     most_nodes: int | None = None
     most_bars: int | None = None
+    most_tracks: int = MOST_TRACKS
     without: frozenset[str] = frozenset()
 
 
@@ -261,16 +263,19 @@ def _matrix_of_few(report: ReportData) -> ReportData:
     return msgspec.structs.replace(_without_parts(report), matrix=fewer)
 
 
-def _few_tracks(report: ReportData) -> ReportData:
-    timeline = report.use.timeline
+def _few_tracks(kept: Kept) -> Kept:
+    report, timeline = kept.report, kept.report.use.timeline
     if timeline is None:
-        return report
+        return kept
     of_kind: dict[str, list[int]] = {}
     for at in sorted(range(len(timeline.tracks)), key=lambda at: -_most(timeline.tracks[at])):
         of_kind.setdefault(timeline.tracks[at].kind, []).append(at)
-    places = sorted(at for some in of_kind.values() for at in some[:_MOST_TRACKS])
+    places = sorted(at for some in of_kind.values() for at in some[:_FEW_TRACKS])
+    if len(places) == len(timeline.tracks):
+        return kept
     fewer = msgspec.structs.replace(timeline, tracks=[timeline.tracks[at] for at in places])
-    return msgspec.structs.replace(report, use=msgspec.structs.replace(report.use, timeline=fewer))
+    less = msgspec.structs.replace(report, use=msgspec.structs.replace(report.use, timeline=fewer))
+    return replace(kept, report=less, most_tracks=_FEW_TRACKS)
 
 
 def _most(track: Track) -> float:
@@ -316,7 +321,7 @@ CUTS: tuple[Cut[Kept], ...] = (
     Cut("map", "maps of placements from the third on", _maps(2)),
     Cut("predicted", "timelines of placements from the third on", _of(_few_timelines)),
     Cut("waiting", "waits between single ranks", _of(_waits_by_node)),
-    Cut("use", f"curves over time but the {_MOST_TRACKS} of each kind with the most", _of(_few_tracks)),
+    Cut("use", f"curves over time but the {_FEW_TRACKS} of each kind with the most", _few_tracks),
     Cut("use", "when ranks came to another core", _of(_without_moves)),
     Cut("map", "all maps but the first", _maps(1)),
     Cut("distribution", "distributions of placements from the third on", _of(_few_distributions)),
