@@ -51,7 +51,7 @@ def matrices(
 
     Args:
         before: A run.
-        after: The other one.
+        after: The other one; of matrices by node in the same groups, as `in_same_groups` makes them.
         most_pairs: Of both runs, as they are: more are drawn in groups.
         most_groups: Then no more.
 
@@ -65,8 +65,7 @@ def matrices(
     if members:
         ranks = before.program.world_size
         found = [each if each.members else by_node(each, members, ranks) for each in found]
-    if found[0].members != found[1].members:
-        return None  # see `in_same_groups`
+    assert found[0].members == found[1].members  # see `in_same_groups`
     few = sum(len(each.source) for each in found) <= most_pairs
     sides = found if few else [coarser(each, most_groups) for each in found]
     groups = sides[0].groups
