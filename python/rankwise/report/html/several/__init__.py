@@ -80,7 +80,7 @@ def render_comparison(found: Comparison, before: ReportData, after: ReportData) 
             left_out_rows=max(len(found.differences) - kept.most_rows, 0),
         )
 
-    whole = fitting.Kept(tuple(sides.items()), matrices(before, after), _MOST_ROWS)
+    whole = fitting.Kept.all(list(sides.items()), matrices(before, after), _MOST_ROWS)
     return fitted(whole, fitting.CUTS, page)
 
 
@@ -114,7 +114,7 @@ def render_scaling(found: Scaling, runs: Sequence[ReportData]) -> str:
             bars=_bars(dict(zip(names, runs, strict=True))),
         )
 
-    whole = fitting.Kept(tuple(zip(names, runs, strict=True)), None, _MOST_ROWS)
+    whole = fitting.Kept.all(list(zip(names, runs, strict=True)), None, _MOST_ROWS)
     return fitted(whole, fitting.CUTS, page)
 
 

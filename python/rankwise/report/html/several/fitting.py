@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import msgspec
@@ -26,6 +26,7 @@ class Kept:
         runs: Name and report of each run.
         compared: The matrices of two runs, as they are drawn; `None` without.
         most_rows: Of a table.
+        whole_maps: By place of a run its map and the kinds of its nodes, made once for all pages that are tried.
         most_links: Pairs of nodes of all maps together, those with most bytes of each.
         most_nodes: Of a map, likewise.
         maps: Runs that have one, by their place; `None` for all.
@@ -34,35 +35,47 @@ class Kept:
     runs: tuple[tuple[str, ReportData], ...]
     compared: dict[str, Any] | None
     most_rows: int
+    whole_maps: Mapping[int, tuple[dict[str, Any], list[Any]]] = field(compare=False)
     most_links: int = _MOST_LINKS
     most_nodes: int | None = None
     maps: tuple[int, ...] | None = None
 
-    def mapped(self) -> list[tuple[str, ReportData]]:
-        """Name and report of the runs whose map is drawn."""
+    @classmethod
+    def all(
+        cls, runs: Sequence[tuple[str, ReportData]], compared: dict[str, Any] | None, most_rows: int
+    ) -> Kept:
+        """Nothing left out of what these have."""
+        maps = {at: _whole_map(run) for at, (_, run) in enumerate(runs) if run.map.placed}
+        return cls(tuple(runs), compared, most_rows, maps)
+
+    def mapped(self) -> list[int]:
+        """The runs whose map is drawn, by their place."""
         places = range(len(self.runs)) if self.maps is None else self.maps
-        return [self.runs[at] for at in places if self.runs[at][1].map.placed]
+        return [at for at in places if at in self.whole_maps]
 
     def map(self) -> dict[str, Any]:
         """Where the ranks of each run were: the runs as placements."""
         kinds: list[Any] = []
-        placed = []
-        runs = self.mapped()
-        for name, each in runs:
-            content = msgspec.to_builtins(each.map.placed[0])
-            for node in content["nodes"]:
-                node["kind"] += len(kinds)
-            # Messages are not drawn.
-            content["links"] = {key: column for key, column in content["links"].items() if key != "messages"}
-            placed.append(content | {"name": name})
-            kinds += msgspec.to_builtins(each.map.kinds)
+        placed, drawn = [], self.mapped()
+        for at in drawn:
+            whole, own = self.whole_maps[at]
+            nodes = [node | {"kind": node["kind"] + len(kinds)} for node in whole["nodes"]]
+            placed.append(whole | {"name": self.runs[at][0], "nodes": nodes})
+            kinds += own
         return smaller_map(
-            {"kinds": kinds, "placed": placed}, self.most_links // max(len(runs), 1), self.most_nodes
+            {"kinds": kinds, "placed": placed}, self.most_links // max(len(drawn), 1), self.most_nodes
         )
 
     def seats(self) -> dict[str, list[int]]:
         """Of a comparison with matrices, the host of each rank."""
         return seats(self.runs[0][1], self.runs[-1][1]) if self.compared else {"rank": [], "host": []}
+
+
+def _whole_map(run: ReportData) -> tuple[dict[str, Any], list[Any]]:
+    whole = msgspec.to_builtins(run.map.placed[0])
+    # Messages are not drawn.
+    links = {key: column for key, column in whole["links"].items() if key != "messages"}
+    return whole | {"links": links}, msgspec.to_builtins(run.map.kinds)
 
 
 def _rows(count: int) -> Callable[[Kept], Kept]:
@@ -80,18 +93,18 @@ def _groups(most_pairs: int, most_groups: int) -> Callable[[Kept], Kept]:
 
 
 def _ends(kept: Kept) -> Kept:
-    places = [at for at, (_, run) in enumerate(kept.runs) if run.map.placed]
+    places = kept.mapped()
     return replace(kept, maps=(places[0], places[-1])) if len(places) > 2 else kept
 
 
 def _few_links(kept: Kept) -> Kept:
     most = _FEW_LINKS // max(len(kept.mapped()), 1)
-    more = any(len(run.map.placed[0].links.bytes) > most for _, run in kept.mapped())
+    more = any(len(kept.whole_maps[at][0]["links"]["bytes"]) > most for at in kept.mapped())
     return replace(kept, most_links=_FEW_LINKS) if more else kept
 
 
 def _few_nodes(kept: Kept) -> Kept:
-    more = any(len(run.map.placed[0].nodes) > _MOST_NODES for _, run in kept.mapped())
+    more = any(len(kept.whole_maps[at][0]["nodes"]) > _MOST_NODES for at in kept.mapped())
     return replace(kept, most_nodes=_MOST_NODES) if more else kept
 
 
