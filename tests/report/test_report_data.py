@@ -373,7 +373,7 @@ def test_call_sites_are_shown_the_longest_first(tmp_path):
     assert "MPI_Send 300 ms 30.0 % 6 6 kB app +0x40" in " ".join(render(report, verbose=True).split())
     page = render_html(report)
     assert 'title="/nowhere/app"><code>app</code>' in page
-    assert "<code>MPI_Send</code> <small>+0x40</small>" in page
+    assert "<code>MPI_Send</code> <small>app +0x40</small>" in page
     assert "<b>6 kB</b>" in page
     assert "Bytes of <code>MPI_Irecv</code> are not here: another call completes" in page
 
@@ -480,7 +480,7 @@ def test_call_sites_are_in_the_terminal_up_to_some_screens_of_them(tmp_path):
     report = report_of(write_recording(tmp_path / "sites.rw", [rank]))
     rows = render(report, section="call-sites").splitlines()[1:]
     assert [row.split()[-1] for row in rows] == [f"+{16 * at:#x}" for at in range(30, 0, -1)]
-    assert render_html(report).count("<code>MPI_Send</code> <small>+0x") == 30
+    assert render_html(report).count("<code>MPI_Send</code> <small>app +0x") == 30
     # AND of very many it says where the others are
     many = msgspec.structs.replace(report, call_sites=report.call_sites * 6)
     last = render(many, section="call-sites").splitlines()[-1]
