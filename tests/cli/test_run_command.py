@@ -115,7 +115,7 @@ def test_a_program_that_binds_itself_elsewhere_is_reported_and_keeps_its_status(
     ("sentence", "placement", "options", "line"),
     [
         (
-            f"`{socket.gethostname()}`: the placement was made for nodes of another kind (`core:3`: ",
+            f"`{socket.gethostname()}`: the placement was made for nodes of another kind (in `--node`: core:3)",
             "back",
             ["--node", "core:3"],
             ["{}", "true"],

@@ -159,7 +159,7 @@ def topologies(placement: Placement, machine: str | None, node: str | None) -> l
             )
         kinds, called = topology_of(described, Path(machine).parent).nodes, f"in `{machine}`"
     elif node is not None:
-        kinds, called = (describe(node),), f"`{node}`"
+        kinds, called = (describe(node),), "in `--node`"
     else:
         kinds, called = (from_this_machine(),), "this host"
     known = {kind.sha256: kind for kind in kinds}
