@@ -40,7 +40,7 @@ def test_an_imbalance_names_where_the_others_wait(tmp_path):
     found = evidence(recording_of(tmp_path / "a.rw", uneven()))["load-imbalance"]
     # THEN that is a place to look at: what they do there besides waiting is not known
     assert (
-        "the others spend most of their time in MPI in MPI_Barrier at app +0x140: look at the work before that call"
+        "the others spend most of their MPI time in MPI_Barrier at app +0x140: look at the work before that call"
         in found.evidence
     )
     # AND where no place has half of the time none is named
@@ -55,7 +55,7 @@ def test_a_straggler_names_where_the_others_wait(tmp_path):
     ranks = with_sites(computing([600, 600, 1000]), "MPI_Barrier")
     cores = {"n0": [{"user": 100}, {"user": 100}, {"user": 60, "steal": 40}]}
     found = evidence(recorded_on_nodes(tmp_path / "a.rw", ranks, cores))["straggler"]
-    assert "most of the time of the others in MPI is in MPI_Barrier at app +0x140" in found.evidence
+    assert "the others spend most of their MPI time in MPI_Barrier at app +0x140" in found.evidence
 
 
 def test_ranks_in_turns_name_where_each_waits(tmp_path):

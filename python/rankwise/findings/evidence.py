@@ -586,6 +586,7 @@ class Evidence:
         """Where in the program most of a rank's time in a call was spent; `None` where that is not known."""
         return places.place_of(self.recording.call_sites, rank, call)
 
-    def waits_at(self, ranks: Collection[int]) -> str | None:
-        """Where some ranks together spent most of their time in MPI, `MPI_Recv at PLACE`; `None`: not known."""
-        return places.waits_at(self.recording.call_sites, ranks)
+    def others_wait_at(self, ranks: Collection[int]) -> str | None:
+        """A line that says where the other ranks spent most of their time in MPI; `None` where that is not known."""
+        at = places.waits_at(self.recording.call_sites, ranks)
+        return None if at is None else f"the others spend most of their MPI time in {at}"

@@ -139,8 +139,9 @@ def _found(evidence: Evidence, least: np.ndarray, most: np.ndarray, waited_s: np
     ]
     if still:
         lines.append(
-            f"{who} stood still for {seconds_text(float(times.still_s[heavy].mean()))} of that: slept, stopped, or "
-            "waiting for a file or another thread"
+            f"{who} stood still for {seconds_text(float(times.still_s[heavy].mean()))} of that: "
+            f"{'they slept, were' if len(ranks) > 1 else 'it slept, was'} stopped, or waited for a file or another "
+            "thread"
         )
     if in_files:
         lines.append(
@@ -150,8 +151,8 @@ def _found(evidence: Evidence, least: np.ndarray, most: np.ndarray, waited_s: np
         f"the others are in MPI for {seconds_text(float(times.mpi_s[~heavy].mean()))}, "
         f"{who} for {seconds_text(float(times.mpi_s[heavy].mean()))}"
     )
-    if at := evidence.waits_at(np.flatnonzero(~heavy).tolist()):
-        lines.append(f"the others spend most of their time in MPI in {at}: look at the work before that call")
+    if at := evidence.others_wait_at(np.flatnonzero(~heavy).tolist()):
+        lines.append(f"{at}: look at the work before that call")
     early_s = times.elapsed_s - float(times.time_s[~heavy].mean())
     if early_s >= max(LEAST_S, LEAST_SHARE * times.elapsed_s):
         lines.append(f"the others call MPI_Finalize {seconds_text(early_s)} earlier, and wait there")

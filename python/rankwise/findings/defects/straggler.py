@@ -91,8 +91,8 @@ def find(evidence: Evidence) -> list[Finding]:
     lines = [f"rank {top} is outside MPI for {seconds_text(float(least[top]))}"]
     if others:
         lines[0] += f", the others for {seconds_text(float(times.useful_most_s[others].mean()))}"
-    if at := evidence.waits_at(others):
-        lines.append(f"most of the time of the others in MPI is in {at}")
+    if at := evidence.others_wait_at(others):
+        lines.append(at)
     lines += [
         f"{name}: {seconds_text(total / len(ranks))} a rank"
         for name, total in sums.items()
