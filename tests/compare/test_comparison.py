@@ -10,6 +10,7 @@ from rankwise.cli import main
 from rankwise.compare.comparison import compare
 from rankwise.findings.catalogue import findings_of
 from rankwise.recording import Recording
+from rankwise.recording.layouts import NOTE_COLUMNS
 
 MS = 1_000_000
 
@@ -39,6 +40,23 @@ def test_two_runs_have_differences_and_no_noise(tmp_path):
     # THEN nothing is called noise, nor more than noise
     assert {each.beyond_noise for each in found.differences} == {None}
     assert "one run of each side" in found.noise and found.gate is None
+
+
+def test_of_counters_a_clock_is_a_time_and_all_switches_are_told_from_involuntary_ones(tmp_path, capsys):
+    # GIVEN two runs that differ in perf's clock and switches
+    for name, clock_ms, switches in (("a", 4000, 750), ("b", 1000, 400)):
+        ranks = [Rank(me, 2, affinity=(me,)) for me in range(2)]
+        for rank in ranks:
+            counted = {"counter:task-clock": clock_ms * MS, "counter:context-switches": switches}
+            rank.notes = [(10_000, NOTE_COLUMNS, 3, counter) for counter in counted]
+            grown = [number for count in counted.values() for number in (count, 1, 1)]
+            rank.rows = [[10_000, *[0] * 6], [10_000 + 1000 * MS, *grown]]
+        write_recording(tmp_path / f"{name}.rw", ranks)
+    assert main(["report", str(tmp_path / "a.rw"), str(tmp_path / "b.rw")]) == 0
+    told = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
+    # THEN the clock has a unit, and the switches say which they are
+    assert "task-clock 8 s 2 s -75.0 %" in told
+    assert "context-switches, voluntary too 1.5 k 800 -46.7 %" in told
 
 
 def test_the_first_line_is_of_both_sides_as_that_of_the_page(tmp_path, capsys):

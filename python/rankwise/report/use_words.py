@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 
 from rankwise.quantities import bytes_text, count_text, counted, seconds_text
+from rankwise.recording.rank_use import CLOCKS
 from rankwise.report.hosts import hosts_text, short_names
 from rankwise.report.use_data import (
     AbsentSources,
@@ -399,7 +400,7 @@ def counter_text(counter: Counter, at: int) -> str:
     count = counter.count[at]
     if count is None:
         return "-"
-    if counter.counter in ("task-clock", "cpu-clock"):
+    if counter.counter in CLOCKS:
         return seconds_text(count * 1e-9)
     return count_text(round(count))
 
