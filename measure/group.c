@@ -7,6 +7,8 @@
 
 #include <sched.h>
 
+#define MUCH_LONGER 10 /* times a batch; others hardly make it so long */
+
 struct order {
     long messages; /* 0: the point is done */
     uint32_t seed;
@@ -77,8 +79,10 @@ static void fit(struct measure_group *group, struct order *order) {
     lead_one(group, order, &took);
     for (;;) {
         double batch = lead_one(group, order, &took).batch_s;
-        /* What others took from one batch does not decide for all of the point. */
-        if (batch >= step->batch_s / 2) {
+        /* What others took from one batch does not decide for all of the point. One message that takes far
+         * longer than a batch stays one. */
+        const int alone = order->messages == 1 && batch > MUCH_LONGER * step->batch_s;
+        if (batch >= step->batch_s / 2 && !alone) {
             const double again = lead_one(group, order, &took).batch_s;
             batch = again < batch ? again : batch;
         }

@@ -175,6 +175,20 @@ def test_a_larger_message_is_not_left_out_for_what_fewer_of_them_make_good(mpi, 
     assert set(launch.frame()["bytes"]) == {10_000, 1_000_000}
 
 
+@mpis.only(
+    lambda mpi: mpi.family == "mpich", quick=("mpich-5.0.2",)
+)  # batches are counted, not messages of an MPI
+def test_a_message_that_takes_far_longer_than_a_batch_is_not_timed_twice_to_find_out(mpi, program, compiled):
+    # GIVEN messages of which each takes far more than ten times as long as a batch should
+    count = compiled(mpi, "count_sends.c", "-shared", "-fPIC")
+    step = "exchange_cpu:ranks=0,1:sizes=1000000:most=3:batch_s=1e-9:budget_s=5"
+    ran = mpi.run(2, program(mpi), step, environment={"LD_PRELOAD": str(count)})
+    assert ran.returncode == 0, ran.stderr
+    samples = len(launch_of(ran).frame())
+    # THEN before the samples there is the batch in which ranks meet, and one that tells how long a message takes
+    assert samples >= 1 and f"rank 0 sent 1000000 bytes {samples + 2} times" in ran.stderr
+
+
 def test_damaged_messages_are_noticed(mpi, program, compiled):
     # GIVEN a library that flips a bit of messages of 1000 bytes
     flip = compiled(mpi, "flip_a_bit.c", "-shared", "-fPIC")
