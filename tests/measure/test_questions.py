@@ -166,7 +166,7 @@ def test_a_verdict_on_progress_needs_an_interval_on_one_side_of_half():
     assert verdict(0.8, 0.97, 1.1)[0] == "in-call"
     # THEN what lies on both sides is not decided, and what there is is said
     assert verdict(0.3, 0.6, 0.9) == (None, verdict(0.3, 0.6, 0.9)[1])
-    assert "60 % of the wait is left at 1.05 MB, 30 to 90 %" in verdict(0.3, 0.6, 0.9)[1]
+    assert "60 % of the wait is left at 1.05 MB (30 to 90 %)" in verdict(0.3, 0.6, 0.9)[1]
     # THEN few samples decide nothing, whatever they say
     few = progress.judge({(1 << 20, 400): Median(0.1, 0.1, 0.1, 3)})
     assert few[0] is None and "3 samples only" in few[1]
@@ -183,7 +183,12 @@ def test_overlap_is_the_share_of_the_exchange_that_computation_hides():
     found = answers(table(*rows), plan_of("aa"))
     (answer,) = [a for a in found if a.name == "progress"]
     assert answer.values["package_overlap_share"].value == pytest.approx(0.75, abs=0.01)
-    assert "75 % of the exchange is hidden" in answer.sentence
+    # THEN it is said in sentences, and not as one row of figures
+    assert answer.sentence == (
+        "do large messages advance while a rank computes? Package: yes. After computation 4 times as long as the "
+        "exchange, 25 % of the wait is left at 1.05 MB (25 to 25 %). 75 % of the exchange is hidden behind the "
+        "computation."
+    )
     assert progress.verdicts(found) == {"package": "independent"}
     # THEN computation that messages hold up hides nothing, and never less than nothing
     (slow,) = [
@@ -227,6 +232,11 @@ def test_memory_of_a_peer_is_the_slope_and_one_peer_has_none():
     assert found.low <= found.value <= found.high
     assert peers.values["same_node_bytes_per_peer"] is None
     assert "1 peer only" in peers.reasons["same_node_bytes_per_peer"]
+    assert peers.sentence == (
+        "how much resident memory does a rank take for each peer that it talks to? Other nodes: 50 kB for each of 7 "
+        "peers, and 0 s of processor time for the first message to one. Same node: not known (1 peer only, "
+        "at least 3 are needed)."
+    )
 
 
 def first_messages(longer: float, used: float) -> list[dict]:

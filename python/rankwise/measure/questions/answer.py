@@ -54,7 +54,7 @@ class Answer:
     Attributes:
         name: Key in the machine file, `[answers.NAME]`.
         title: Heading.
-        sentence: The answer in one sentence.
+        sentence: The answer: one sentence, or a question and short sentences.
         columns: Of the table.
         rows: Values by column; `None` is not known here.
         doubts: Warnings.

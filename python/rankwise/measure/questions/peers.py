@@ -80,20 +80,25 @@ def answer(samples: pl.DataFrame, plan: Plan) -> Answer:
         values[key] = slope = _slope(grown) if most >= LEAST_PEERS else None
         if slope is None:
             reasons[key] = f"{most} peer{'s' if most > 1 else ''} only, at least {LEAST_PEERS} are needed"
-            said.append(f"{channel}: {reasons[key]}")
+            said.append(f"{channel.capitalize()}: not known ({reasons[key]})")
         else:
-            said.append(f"{channel}: {bytes_text(max(0.0, slope.value))} for each of {most}")
+            said.append(
+                f"{channel.capitalize()}: {bytes_text(max(0.0, slope.value))} for each of {most} peers"
+            )
         key = f"{channel.replace(' ', '_')}_connect_s"
         values[key] = contact.get(channel)
         if values[key] is None:
             few = reasons.get(f"{channel.replace(' ', '_')}_bytes_per_peer")
             reasons[key] = few or "no first round trip was timed"
         else:
-            said[-1] += f", {seconds_text(contact[channel].value)} for the first message"
+            said[-1] += (
+                f", and {seconds_text(contact[channel].value)} of processor time for the first message to one"
+            )
     return Answer(
         name="peers",
         title="Memory for each peer",
-        sentence="memory of a rank (resident) for each peer that it talks to: " + "; ".join(said),
+        sentence="how much resident memory does a rank take for each peer that it talks to? "
+        + "".join(f"{each}. " for each in said).strip(),
         columns=(
             Column("peers on"),
             Column("peers", "count"),

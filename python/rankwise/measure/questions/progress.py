@@ -63,17 +63,17 @@ def answer(samples: pl.DataFrame, plan: Plan) -> Answer:
         values[f"{channel}_progress"] = verdict
         if verdict is None:
             reasons[f"{channel}_progress"] = why
-        said.append(f"{channel} {_SAID[verdict]} ({why})")
+        said.append(f"{_capital(channel)}: {_SAID[verdict]}. {_capital(why)}.")
         hidden = _most({key: share for key, share in overlaps.items() if key[0] == channel})
         values[f"{channel}_overlap_share"] = hidden
         if hidden is None:
             reasons[f"{channel}_overlap_share"] = "no exchange without computation was timed"
         else:
-            said[-1] += f", {100 * hidden.value:.0f} % of the exchange is hidden behind the work"
+            said[-1] += f" {100 * hidden.value:.0f} % of the exchange is hidden behind the computation."
     return Answer(
         name="progress",
         title="Progress while computing",
-        sentence="do large messages advance while a rank computes? " + "; ".join(said),
+        sentence="do large messages advance while a rank computes? " + " ".join(said),
         columns=(
             *(Column("channel"), Column("size", "bytes"), Column("work", "exchanges")),
             *(Column("wait alone", "s"), Column("wait after work", "s")),
@@ -84,6 +84,10 @@ def answer(samples: pl.DataFrame, plan: Plan) -> Answer:
         reasons=reasons,
         plot=Plot("size", "left", "channel", log_y=False),
     )
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
 
 
 def _most(overlaps: dict[tuple[int, float], Median]) -> Median | None:
@@ -112,11 +116,11 @@ def judge(left: dict[tuple[int, int], Median]) -> tuple[str | None, str]:
     size = max(large)
     share = large[size]
     evidence = (
-        f"after {most / 100:g} times as much work as the exchange takes, {100 * share.value:.0f} % of the wait is left "
-        f"at {bytes_text(size)}, {100 * share.low:.0f} to {100 * share.high:.0f} %"
+        f"after computation {most / 100:g} times as long as the exchange, {100 * share.value:.0f} % of the wait is "
+        f"left at {bytes_text(size)} ({100 * share.low:.0f} to {100 * share.high:.0f} %)"
     )
     if share.count < LEAST:
-        return None, f"{evidence}, of {share.count} samples only"
+        return None, f"{evidence}, by {share.count} samples only"
     if share.high < HALF:
         return "independent", evidence
     return ("in-call" if share.low > HALF else None), evidence
