@@ -5,6 +5,9 @@ from __future__ import annotations
 
 from typing import Protocol
 
+CLOCKS = ("task-clock", "cpu-clock")
+"""perf's counters that are times, in nanoseconds."""
+
 
 def count_text(value: int) -> str:
     """A count: `999`, `1.24 k`, `320 k`, `1.2 M`."""

@@ -12,8 +12,8 @@ import polars as pl
 from rankwise.errors import RankwiseError
 from rankwise.findings.evidence import Evidence
 from rankwise.placement.distribution import matrix_of, message_distribution
+from rankwise.quantities import CLOCKS
 from rankwise.recording import Recording
-from rankwise.recording.rank_use import CLOCKS
 from rankwise.recording.raw import CALL_CLASSES, CALL_NAMES
 
 Unit = Literal["s", "share", "", "bytes"]

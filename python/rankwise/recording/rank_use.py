@@ -17,7 +17,6 @@ from rankwise.recording.raw import Thread
 from rankwise.recording.samples import Absent, Sampled
 from rankwise.recording.tables import NETWORK_KIND_NAMES, address_of
 
-CLOCKS = ("task-clock", "cpu-clock")  # perf's counters that are times, in nanoseconds
 # Column of the recording -> column of the tables and what it is multiplied with.
 _TIMES = {
     "user_ns": "user_s",

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 
-from rankwise.quantities import bytes_text, count_text, counted, seconds_text
-from rankwise.recording.rank_use import CLOCKS
+from rankwise.quantities import CLOCKS, bytes_text, count_text, counted, seconds_text
 from rankwise.report.hosts import hosts_text, short_names
 from rankwise.report.use_data import (
     AbsentSources,
