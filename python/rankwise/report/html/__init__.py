@@ -46,6 +46,7 @@ from rankwise.report.predicted import words as predicted_words
 # Rows of a table; others are in the JSON.
 _MOST_ROWS = 400  # of a table: with 500 nothing else fits into 2 MB at 10 000 ranks
 
+_TICKS = 10_000_000  # as `drawPhases` has it
 _SCRIPTS = ("page.js", "matrix.js", "map.js", "charts.js")
 
 
@@ -144,9 +145,9 @@ def script(*more: str) -> Markup:
 def drawn_from(kept: fitting.Kept) -> dict[str, Any]:
     """What rasters are drawn from, with four digits, pairs with the three that are shown: 10 000 ranks fit in 2 MB.
 
-    Only where iterations begin and end has seven: four would be as wide as one of them.
-
-    As the report's JSON has it, but places of pairs, which ascend, are told by how far each is from the one before.
+    As the report's JSON has it, but places of pairs, which ascend, are told by how far each is from the one before; and
+    so are begins of iterations, in ticks, of which seven digits of the run's time are made: four would be as wide as
+    one of them.
     """
     report = kept.report
     by_rank = {"ranks", "matrix", "waiting"} - kept.without
@@ -188,12 +189,18 @@ def drawn_from(kept: fitting.Kept) -> dict[str, Any]:
     for columns in (*([matrix] if matrix else ()), *parts, *links):
         for name in ("messages", "bytes"):
             columns[name] = [int(each) for each in rounded(columns[name])]
-    drawn = cast(dict[str, Any], short(content))
-    iterations = report.over_time and report.over_time.iterations
-    if iterations:
-        edges = {name: short(getattr(iterations, name), 7) for name in ("begin_s", "end_s")}
-        drawn["over_time"]["iterations"] |= edges
-    return drawn
+    over = report.over_time
+    if over and over.iterations:
+        tick_s = over.end_s / _TICKS
+        begins, ends = (
+            [round(each / tick_s) for each in edges]
+            for edges in (over.iterations.begin_s, over.iterations.end_s)
+        )
+        told = content["over_time"]["iterations"]
+        del told["begin_s"], told["end_s"]
+        told["distances"] = [after - before for before, after in zip([0, *begins], begins, strict=False)]
+        told["lengths"] = [end - begin for begin, end in zip(begins, ends, strict=True)]
+    return cast(dict[str, Any], short(content))
 
 
 def _hosts(kept: fitting.Kept) -> list[str]:
@@ -247,13 +254,13 @@ def rounded(values: Sequence[float]) -> list[float]:
     return [float(f"{value:.3g}") for value in values]
 
 
-def short(content: Any, digits: int = 4) -> Any:
-    """The same with so many digits."""
+def short(content: Any) -> Any:
+    """The same with four digits."""
     if isinstance(content, float):
-        return float(f"{content:.{digits}g}")
+        return float(f"{content:.4g}")
     if isinstance(content, dict):
-        return {name: short(each, digits) for name, each in content.items()}
-    return [short(each, digits) for each in content] if isinstance(content, list) else content
+        return {name: short(each) for name, each in content.items()}
+    return [short(each) for each in content] if isinstance(content, list) else content
 
 
 _ALWAYS = (*FIRST, "context")

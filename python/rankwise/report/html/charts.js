@@ -159,7 +159,8 @@ function drawPhases(holder, { over_time: over, program }, states) {
     title(unit > 1 ? `Each ${unit} ranks, what they did most` : "Each rank, what it did most")
     drawRows(holder, "what each rank did over time", over, over.end_s, program.world_size, states)
     if (!iterations) return
-    const { begin_s, end_s, joined, mean_s, most_s } = iterations, highest = most(most_s) || 1
+    const { distances, lengths, joined, mean_s, most_s } = iterations, highest = most(most_s) || 1, tick_s = over.end_s / 1e7
+    const begin_s = places(distances).map(each => each * tick_s), end_s = lengths.map((each, at) => begin_s[at] + each * tick_s)
     title(`Time of each iteration, rank ${iterations.rank}`)
     const lasted = at => `from ${secondsText(begin_s[at])}: ${secondsText(mean_s[at])}` + (joined[at] > 1 ? `, the mean of ${joined[at]}; at most ${secondsText(most_s[at])}` : "")
     picture(holder, "time of each iteration", () => 130, (context, width, height) => {
