@@ -216,11 +216,11 @@ def test_the_daemon_opens_its_file_of_events_again(config):
     daemon = started(config)
     assert waiting.until(lambda: events.exists() and "started" in events.read_text())
     events.rename(old)
-    before = old.read_text()
     # WHEN whoever did that says so
     daemon.send_signal(signal.SIGHUP)
     # THEN it writes a new one
     assert waiting.until(events.exists)
+    before = old.read_text()
     daemon.send_signal(signal.SIGTERM)
     daemon.communicate(timeout=20)
     assert daemon.returncode == 0

@@ -196,10 +196,10 @@ def drawn_from(kept: fitting.Kept) -> dict[str, Any]:
             [round(each / tick_s) for each in edges]
             for edges in (over.iterations.begin_s, over.iterations.end_s)
         )
-        told = content["over_time"]["iterations"]
-        del told["begin_s"], told["end_s"]
-        told["distances"] = [after - before for before, after in zip([0, *begins], begins, strict=False)]
-        told["lengths"] = [end - begin for begin, end in zip(begins, ends, strict=True)]
+        drawn = content["over_time"]["iterations"]
+        del drawn["begin_s"], drawn["end_s"]
+        drawn["distances"] = [after - before for before, after in zip([0, *begins], begins, strict=False)]
+        drawn["lengths"] = [end - begin for begin, end in zip(begins, ends, strict=True)]
     return cast(dict[str, Any], short(content))
 
 

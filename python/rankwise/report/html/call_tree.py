@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from rankwise.findings.place_words import place_text, short_function
+from rankwise.findings.place_words import place_text
 from rankwise.quantities import bytes_text, count_text, seconds_text
 from rankwise.report.data import CallSite, ReportData
 from rankwise.report.words import percent
@@ -20,7 +20,7 @@ class Branch:
     Attributes:
         name: What it is.
         place: Where a call is, as all of the report writes it; else empty.
-        whole: What `name` or `place` leaves out: the path of a module or source, a function's template arguments.
+        whole: What `name` or `place` leaves out: the path of a module or source.
         time: Of a rank, in the mean, as text; a dash where calls were only counted.
         share: Of the run, as text.
         part: Of the tree's time, from 0 to 1; of its calls where these were only counted.
@@ -83,7 +83,7 @@ def call_tree(report: ReportData, most: int) -> list[Branch]:
             in_module,
             [
                 branch(
-                    short_function(function) if function else "function not known",
+                    function or "function not known",
                     "",
                     function,
                     in_function,
