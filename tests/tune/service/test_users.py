@@ -73,7 +73,9 @@ def nobodys(mpi, compiled, place):
     for needed in (program, *filter(None, variables.get("LD_PRELOAD", "").split(":"))):
         if subprocess.run([*AS_NOBODY, "test", "-r", needed]).returncode:
             pytest.skip("other users cannot read this checkout")
-    job = misplaced.Misplaced(mpi, Path(program), place, pages, variables, AS_NOBODY)
+    # Open MPI keeps files of a job there, and /tmp is not everywhere for all users.
+    under = (*AS_NOBODY, "env", f"TMPDIR={place}/own")
+    job = misplaced.Misplaced(mpi, Path(program), place, pages, variables, under)
     job.share_core()
     yield job
     job.end()
