@@ -123,7 +123,8 @@ def pytest_collection_modifyitems(config, items):
     leave_libraries_to_test_all(items)
     leave_cases_to_test_all(items)
     for item in items:
-        if room_of(item.path) in MEASURING and item.get_closest_marker("slow"):
+        measures = room_of(item.path) in MEASURING or "misplaced" in getattr(item, "fixturenames", ())
+        if measures and item.get_closest_marker("slow"):
             item.add_marker("alone")
         if room_of(item.path) in STARTING_PROCESSES or "mpi" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.flaky(reruns=1, reruns_delay=2))
