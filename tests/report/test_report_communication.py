@@ -356,7 +356,10 @@ def test_call_sites_are_a_tree(report):
     app, lib = call_tree.call_tree(changed, 500)
     # THEN a branch has what is inside
     assert (app.name, app.whole, app.time, app.calls) == ("app", "/opt/app", "875 ms", "25")
-    assert [(each.name, each.time) for each in app.inside] == [("exchange", "750 ms"), ("main", "125 ms")]
+    assert [(each.name, each.time) for each in app.inside] == [
+        ("exchange<double>(int)", "750 ms"),
+        ("main<double>(int)", "125 ms"),
+    ]
     # AND a place is written as in findings
     assert [(each.name, each.place, each.whole) for each in app.inside[0].inside] == [
         ("MPI_Recv", "exchange, halo.c:12", "/src/halo.c:12"),
@@ -366,4 +369,4 @@ def test_call_sites_are_a_tree(report):
     assert (lib.inside[0].name, call.place) == ("function not known", "libx.so +0x40")
     assert call.whole == "/lib/libx.so +0x40"
     assert app.part == pytest.approx(3.5 / 3.75)
-    assert "<code>exchange</code>" in render(changed)
+    assert "<code>exchange&lt;double&gt;(int)</code>" in render(changed)
