@@ -34,10 +34,6 @@ double exchanges(const Change &change) {
     return std::max(1.0, 0.5 * static_cast<double>(change.moves.size()));
 }
 
-bool any_low_clock(const Observation &observation) {
-    return std::ranges::any_of(observation.pus, [](const auto &pu) { return pu.second.clock < 1; });
-}
-
 } // namespace
 
 struct Tuner::State {
@@ -334,6 +330,8 @@ struct Tuner::State {
             if (group.known.empty() || !group.last)
                 continue;
             if (group.watched) {
+                if (own.at - group.watched->at < 0.9 * watch) // looks at units come more often
+                    continue;
                 const std::optional<std::uint64_t> ended =
                     iterations_between(*group.watched, own, name, group.silent);
                 if (ended && *ended < iterations_to_recognise && own.at - group.watched->at < longest_window)
@@ -429,7 +427,7 @@ struct Tuner::State {
                     return true;
                 }
                 // Nor may two windows be told by the clocks of one moment.
-                if (own.clocks_at == group.wanted_by_clocks && any_low_clock(observation))
+                if (own.clocks_at == group.wanted_by_clocks && observation.has_low_clock())
                     return true;
                 const std::optional<Proposal> now_seen =
                     seen_anew(observation, scope_of(group, worth), proposal,

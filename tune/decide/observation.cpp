@@ -153,6 +153,10 @@ double PuLoad::capability() const {
     return std::max((1 - interrupts - others - stolen) * clock * capacity, least_capability);
 }
 
+bool Observation::has_low_clock() const {
+    return std::ranges::any_of(pus, [](const auto &pu) { return pu.second.clock < 1; });
+}
+
 PuSet units_of(const std::vector<ThreadSample> &threads) {
     const PuSet &main = threads.front().mask;
     PuSet units = main;

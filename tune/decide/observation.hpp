@@ -65,6 +65,9 @@ struct Observation {
     std::map<std::int32_t, PuLoad> pus;
     std::vector<double> memory_bytes_per_s; ///< by NUMA node; empty without counters
     std::string unusable; ///< why nothing follows from it: a rank was born, is suspended, ...
+
+    /// Whether a unit did not have its highest clock.
+    bool has_low_clock() const;
 };
 
 /// @brief Units that a rank was given: those of its main thread. If its runtime has bound that, too, as
