@@ -135,8 +135,13 @@ def test_of_many_placements_tabs_choose_the_second(record, tmp_path):
             window.addEventListener = () => { window.listening += 1 }
         }""")
         count = page.evaluate("pictures.size")
-        for at in (0, 1, 0, 1):
-            second.locator("[role=tab]").nth(at).evaluate("tab => tab.click()")
+        # ALSO where it was replaced before it was ever painted
+        second.evaluate("""async section => {
+            for (const at of [0, 1, 0, 1]) {
+                section.querySelectorAll("[role=tab]")[at].click()
+                await Promise.resolve()
+            }
+        }""")
         assert page.evaluate("[pictures.size, window.listening]") == [count, 0]
 
 

@@ -122,10 +122,9 @@ function picture(holder, label, height, paint, at, step, told, { open, area, bey
     const canvas = element("canvas", { tabindex: 0, role: "application", "aria-roledescription": "picture", "aria-label": `${label}; arrow keys say what is where` })
     const text = asText(label, told)
     holder.append(canvas, text)
-    let cursor = null, seen = false
+    let cursor = null, placed = false
     const draw = () => {
         const width = holder.clientWidth
-        seen ||= canvas.isConnected
         if (!width || !canvas.isConnected) return
         const tall = height(width), ratio = Math.min(devicePixelRatio || 1, 2)
         canvas.width = width * ratio
@@ -169,9 +168,10 @@ function picture(holder, label, height, paint, at, step, told, { open, area, bey
         const box = canvas.getBoundingClientRect()
         open(event.offsetX, event.offsetY, box.width, box.height)
     })
-    // What was taken out of the page is drawn no more.
+    // What was taken out of the page is drawn no more. Until the task that makes a picture ends, it may be put in yet.
+    queueMicrotask(() => { placed = true })
     const sizes = new ResizeObserver(draw)
-    const forget = () => { if (seen && !canvas.isConnected) { sizes.disconnect(); pictures.delete(own) } }
+    const forget = () => { if (placed && !canvas.isConnected) { sizes.disconnect(); pictures.delete(own) } }
     const own = { draw, forget }
     pictures.forEach(each => each.forget())
     pictures.add(own)
