@@ -71,7 +71,8 @@ def test_one_that_nobody_owns_goes_when_it_is_old_where_that_is_asked_for(tempor
 
 
 def test_an_old_one_stays_while_a_process_names_it(temporary):
-    directory = temporary / "rankwise-test-old"
+    # GIVEN a name that no other test has, as names are looked for in all processes
+    directory = temporary / f"rankwise-test-named-{os.getpid()}"
     directory.mkdir()
     os.utime(directory, (0, 0))
     process = subprocess.Popen(["sleep", "60"], env={"WHERE": str(directory)})
