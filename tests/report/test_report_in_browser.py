@@ -433,6 +433,7 @@ def test_pictures_have_names_keys_and_their_numbers_as_text(report, tmp_path):
             # AND all of it is there as text
             page.get_by_text(f"As text: {name}", exact=True).click()
             lines = page.locator("details", has_text=f"As text: {name}").get_by_role("listitem")
+            lines.first.wait_for()
             assert lines.count() >= 16
             assert "rank 0" in " ".join(lines.all_inner_texts())
         assert page.get_by_role("main").count() == 1
