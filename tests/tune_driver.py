@@ -31,13 +31,18 @@ def program(flags: tuple[str, ...] = SANITIZED) -> Path:
         [TOP / "tests/tune/other_machines.cpp"],
         [TOP / "tune/linux_system.cpp"],
         *(files_of(room) for room in ("proc", "plan", "observe", "act", "events")),
+        [TOP / f"record/counters/{name}.c" for name in ("kept", "memory_controllers", "seccomp")],
     ]
     return built("driver", rooms, flags)
 
 
 def built(name: str, rooms: Sequence[Sequence[Path]], flags: Sequence[str]) -> Path:
     """A program built from what its sources are now."""
-    headers = sorted((TOP / "tune").rglob("*.hpp")) + sorted((TOP / "formats").glob("*.h"))
+    headers = [
+        *sorted((TOP / "tune").rglob("*.hpp")),
+        *sorted((TOP / "formats").glob("*.h")),
+        *sorted((TOP / "record/counters").glob("*.h")),
+    ]
     summary = hashlib.sha256(" ".join(flags).encode())
     for path in (*(path for room in rooms for path in room), *headers):
         summary.update(path.read_bytes())
@@ -62,7 +67,9 @@ def link(rooms: Sequence[Sequence[Path]], program: Path, flags: Sequence[str]) -
     def compiled(number: int) -> Path:
         target = program.with_suffix(f".{number}.o")
         text = "".join(f'#include "{source}"\n' for source in rooms[number])
-        command = ["c++", "-std=c++20", *flags, *INCLUDES, "-x", "c++", "-c", "-", "-o", target]
+        is_c = rooms[number][0].suffix == ".c"
+        language = ["cc", "-D_GNU_SOURCE", "-x", "c"] if is_c else ["c++", "-std=c++20", "-x", "c++"]
+        command = [*language, *flags, *INCLUDES, "-c", "-", "-o", target]
         subprocess.run(command, check=True, input=text, text=True)
         return target
 
@@ -81,7 +88,9 @@ class Driver:
     def __init__(self, folder: Path, lines: Iterable[str], driver: Path, state: Path | None = None):
         self.state = state or folder / "state"
         self.plan = folder / "plan"
-        text = ["rankwise-tune-plan 1", *PLAIN_PUS, f"state {self.state}", *lines]
+        lines = list(lines)
+        units = () if any(line.startswith("pu 0 ") for line in lines) else PLAIN_PUS
+        text = ["rankwise-tune-plan 1", *units, f"state {self.state}", *lines]
         self.plan.write_text("\n".join(text) + "\n")
         self.process = subprocess.Popen(
             [driver, self.plan], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True

@@ -293,6 +293,7 @@ Sample part_of(const Sample &sample, const std::string &group) {
                  [&](const RankSample &rank) { return rank.group == group; });
     part.pus = sample.pus;
     part.memory_bytes = sample.memory_bytes;
+    part.counted_at_memory = sample.counted_at_memory;
     part.clocks_at = sample.clocks_at;
     part.movers = sample.movers;
     part.movers_hidden = sample.movers_hidden;

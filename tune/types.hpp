@@ -144,8 +144,10 @@ struct Sample {
     std::vector<RankSample> ranks;
     std::vector<PuSample> pus;
     Seconds clocks_at = 0; ///< when their clocks were read
-    std::vector<std::uint64_t>
-        memory_bytes; ///< moved since some moment, by NUMA node; empty without counters
+    /// Moved since some moment, by NUMA node; empty without counters.
+    std::vector<std::uint64_t> memory_bytes;
+    /// They were counted at the memory itself, not at the caches of those who use it.
+    bool counted_at_memory = false;
     std::vector<std::string>
         movers; ///< others that move processes or interrupts of all jobs: "irqbalance", "AutoNUMA", ...
     bool movers_hidden = false; ///< there may be more: other users' processes cannot be seen

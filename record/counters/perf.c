@@ -15,6 +15,7 @@
 
 #include "counters/kept.h"
 #include "counters/perf_events.h"
+#include "counters/seccomp.h"
 #include "counters/sources.h"
 
 #define MOST_EVENTS 16u

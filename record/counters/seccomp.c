@@ -4,6 +4,8 @@
  * where there is a filter, a process of its own tries first: it shares memory with this one, has its own
  * stack, and sends no signal when it ends, so that the program neither waits for it nor hears of it.
  */
+#include "counters/seccomp.h"
+
 #include <errno.h>
 #include <sched.h>
 #include <signal.h>
@@ -15,7 +17,6 @@
 #include <unistd.h>
 
 #include "counters/kept.h"
-#include "counters/sources.h"
 
 #define STACK_BYTES 65536u
 

@@ -22,9 +22,6 @@ RW_HIDDEN int rw_perf_counts_migrations(void);
 /** @brief Note peak memory, and on which NUMA nodes it is now. */
 RW_HIDDEN void rw_note_memory(struct rw_series *series);
 
-/** @brief Why perf_event_open must not be called; NULL where it may be, which says not that it is allowed. */
-RW_HIDDEN const char *rw_perf_kills(void);
-
 /** @brief Note the network devices that the process has open; at the start also its interfaces' addresses. */
 RW_HIDDEN void rw_note_devices(struct rw_series *series, int at_start);
 

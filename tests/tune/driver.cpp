@@ -125,6 +125,7 @@ void show(const Sample &sample) {
     std::cout << "{\"at\": " << sample.at << ", \"ranks\": " << list(sample.ranks, show_rank)
               << ", \"pus\": " << list(sample.pus, show_pu) << ", \"memory_bytes\": "
               << list(sample.memory_bytes, [](auto &out, auto value) { show_number(out, value); })
+              << ", \"counted_at_memory\": " << (sample.counted_at_memory ? "true" : "false")
               << ", \"movers\": "
               << list(sample.movers,
                       [](std::ostream &out, const std::string &mover) { out << '"' << mover << '"'; })

@@ -324,6 +324,81 @@ def test_memory_traffic_is_that_of_each_nodes_caches(driving, tree):
     assert driver.sample()["memory_bytes"] == []
 
 
+ONE_NUMA_NODE_EACH = ["pu 0 0 0 0 0 0", "pu 1 1 1 1 1 1", "memory 2e10 1e10"]
+
+
+def controllers(sys, name: str, pmu_type: int, cpumask: str, unit: str = "MiB") -> None:
+    """A PMU of memory controllers, of whose counts each is a MiB: it has the number of a clock of this machine's."""
+    pmu = sys / "bus/event_source/devices" / name
+    for directory in ("format", "events"):
+        (pmu / directory).mkdir(parents=True)
+    (pmu / "type").write_text(f"{pmu_type}\n")
+    (pmu / "cpumask").write_text(f"{cpumask}\n")
+    (pmu / "format/clock").write_text("config:0-7\n")
+    for way in ("read", "write"):
+        (pmu / f"events/cas_count_{way}").write_text("clock=0x0\n")
+        (pmu / f"events/cas_count_{way}.scale").write_text("1\n")
+        (pmu / f"events/cas_count_{way}.unit").write_text(f"{unit}\n")
+
+
+def unknown_traffic(driver) -> str:
+    """What it says of memory traffic that it does not know."""
+    unknown = json.loads(driver.ask("limits"))["unknown"]
+    return next(line for line in unknown if line.startswith("memory traffic: "))
+
+
+def test_memory_traffic_is_what_controllers_of_each_node_count(driving, tree, two_pus):
+    # GIVEN two NUMA nodes, a controller on one, and two on the other, that count nanoseconds
+    proc, sys = tree
+    controllers(sys, "uncore_imc_0", 1, "0,1")
+    controllers(sys, "uncore_imc_1", 1, "1")
+    driver = driving(lines=[f"proc {proc}", f"sys {sys}", "pid 500", *ONE_NUMA_NODE_EACH])
+    # WHEN it is looked at twice
+    first = driver.sample()
+    if "Operation not permitted" in (said := " ".join(json.loads(driver.ask("limits"))["unknown"])):
+        pytest.skip("counters of all programs are not allowed here")
+    time.sleep(0.3)
+    second = driver.sample()
+    # THEN both ways of all of a node's were added up
+    assert "memory traffic" not in said
+    assert first["counted_at_memory"] is second["counted_at_memory"] is True
+    spent_ns = (second["at"] - first["at"]) * 1e9
+    one, other = (
+        (after - before) / 2**20 / spent_ns
+        for before, after in zip(first["memory_bytes"], second["memory_bytes"], strict=True)
+    )
+    assert one == pytest.approx(2, rel=0.2) and other == pytest.approx(4, rel=0.2)
+
+
+@pytest.mark.parametrize(
+    ("pmu", "node", "why"),
+    [
+        ((1, "0,1"), [*ONE_NUMA_NODE_EACH[:2]], "no machine file says what its memory has"),
+        ((1, "0,1"), ["memory 2e10 1e10"], "there is only one NUMA node"),
+        (
+            (1, "0"),
+            ["pu 0 0 0 0 0 0", "pu 1 1 1 1 1 0", "memory 2e10 1e10"],
+            "they count several NUMA nodes together",
+        ),
+        ((1, "0"), ONE_NUMA_NODE_EACH, "not every NUMA node has one"),
+        (
+            (7777, "0,1"),
+            ONE_NUMA_NODE_EACH,
+            "the kernel does not let it open them: No such file or directory",
+        ),
+        ((1, "0,1", "furlongs"), ONE_NUMA_NODE_EACH, "the kernel does not say what they count"),
+        (None, ONE_NUMA_NODE_EACH, "the kernel has no counters of them"),
+    ],
+)
+def test_why_controllers_are_not_asked_is_said(driving, tree, pmu, node, why):
+    proc, sys = tree
+    if pmu:
+        controllers(sys, "uncore_imc_0", *pmu)
+    driver = driving(lines=[f"proc {proc}", f"sys {sys}", "pid 500", *node])
+    assert driver.sample()["memory_bytes"] == []
+    assert unknown_traffic(driver).endswith(f"memory controllers are not asked: {why}")
+
+
 def test_a_thread_with_the_number_of_one_that_ended_is_read(driving, tree):
     # GIVEN a thread that is seen
     proc, sys = tree

@@ -15,4 +15,4 @@ def test_what_a_tuner_sees_of_a_node_is_said(tmp_path):
     able, unable = tuning.seen(tmp_path).split("; ")
     assert able == "seen: clocks, interrupts"
     assert unable.startswith("not seen: heat, power limits, ")
-    assert unable.endswith("memory traffic")
+    assert unable.endswith("memory traffic (resctrl)")

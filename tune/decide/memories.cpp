@@ -26,23 +26,34 @@ std::vector<double> stretches(const Memories &memories, const std::vector<std::i
     return found;
 }
 
+/// Of each rank, the NUMA node whose count has what it moved.
+std::vector<std::int32_t> counted_on(const Observation &observation, const std::vector<std::int32_t> &runs_on,
+                                     const std::vector<std::int32_t> &homes) {
+    std::vector<std::int32_t> on = runs_on;
+    for (std::size_t rank = 0; observation.counted_at_memory && rank < homes.size(); ++rank)
+        if (homes[rank] >= 0)
+            on[rank] = homes[rank];
+    return on;
+}
+
 /// Of each rank, bytes a second that were counted and are taken to be its own; what is nobody's is others'.
+/// @param[in] on whose count has what a rank moved
 std::vector<double> shares(Memories &memories, const Observation &observation, const Node &node,
-                           const std::vector<std::int32_t> &runs_on) {
+                           const std::vector<std::int32_t> &on) {
     std::vector<double> by_others(memories.others.size()), used;
     for (const Pu &pu : node.pus)
         if (const auto load = observation.pus.find(pu.os); pu.numa >= 0 && load != observation.pus.end())
             by_others[static_cast<std::size_t>(pu.numa)] += load->second.others;
     used = by_others;
-    for (std::size_t rank = 0; rank < runs_on.size(); ++rank)
-        if (runs_on[rank] >= 0)
-            used[static_cast<std::size_t>(runs_on[rank])] += memories.at_work[rank];
-    std::vector<double> bytes(runs_on.size());
+    for (std::size_t rank = 0; rank < on.size(); ++rank)
+        if (on[rank] >= 0)
+            used[static_cast<std::size_t>(on[rank])] += memories.at_work[rank];
+    std::vector<double> bytes(on.size());
     for (std::size_t at = 0; at < observation.memory_bytes_per_s.size(); ++at) {
         const double counted = observation.memory_bytes_per_s[at];
         memories.others[at] = used[at] > 0 ? counted * by_others[at] / used[at] : counted;
-        for (std::size_t rank = 0; rank < runs_on.size(); ++rank)
-            if (runs_on[rank] == static_cast<std::int32_t>(at) && used[at] > 0)
+        for (std::size_t rank = 0; rank < on.size(); ++rank)
+            if (on[rank] == static_cast<std::int32_t>(at) && used[at] > 0)
                 bytes[rank] = counted * memories.at_work[rank] / used[at];
     }
     return bytes;
@@ -68,10 +79,11 @@ Memories memories_of(const Observation &observation, const Node &node,
     for (const std::int32_t home : homes)
         last = std::max(last, home);
     memories.others.resize(static_cast<std::size_t>(last) + 1);
-    const std::vector<double> bytes = shares(memories, observation, node, runs_on);
+    const std::vector<std::int32_t> on = counted_on(observation, runs_on, homes);
+    const std::vector<double> bytes = shares(memories, observation, node, on);
     for (std::size_t rank = 0; rank < homes.size(); ++rank)
-        if (homes[rank] < 0 && runs_on[rank] >= 0)
-            memories.others[static_cast<std::size_t>(runs_on[rank])] += bytes[rank];
+        if (homes[rank] < 0 && on[rank] >= 0)
+            memories.others[static_cast<std::size_t>(on[rank])] += bytes[rank];
     // The more a rank waits, the more it was held up while it moved these bytes, so that it would move more
     // alone. From nothing upwards this ends at the least part that fits.
     memories.now.assign(homes.size(), 1);

@@ -27,7 +27,8 @@ struct Memories {
 };
 
 /// @brief What was counted at the caches of a NUMA node is of those that used its processors, by how much
-/// they did: ranks as far as they compute, and others. Assumed, as nobody counts it by process.
+/// they did: ranks as far as they compute, and others. What was counted at a memory is of those that have
+/// their pages there. Assumed, as nobody counts it by process.
 /// @param[in] runs_on of each rank, the NUMA node of its cores
 /// @param[in] homes of each rank, the one that has its pages; -1 where that is not known: then what it moves
 /// counts as others', and nothing slows it

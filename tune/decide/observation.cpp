@@ -231,6 +231,7 @@ std::vector<Observation> observe(const Sample &before, const Sample &after) {
                              length);
     for (auto &[name, group] : groups) {
         group.memory_bytes_per_s = memory;
+        group.counted_at_memory = after.counted_at_memory;
         const auto in_order = [](const RankLoad &a, const RankLoad &b) {
             return a.rank != b.rank ? a.rank < b.rank : a.process < b.process;
         };

@@ -64,6 +64,7 @@ struct Observation {
     std::vector<RankLoad> ranks; ///< in order of their world rank, then process
     std::map<std::int32_t, PuLoad> pus;
     std::vector<double> memory_bytes_per_s; ///< by NUMA node; empty without counters
+    bool counted_at_memory = false; ///< of that memory, by whomever; else of the node's caches, of any memory
     std::string unusable; ///< why nothing follows from it: a rank was born, is suspended, ...
 
     /// Whether a unit did not have its highest clock.

@@ -7,7 +7,10 @@
 
 namespace rankwise::tune {
 
-MemoryTraffic::MemoryTraffic(const Node &node, const std::string &sys) {
+MemoryTraffic::MemoryTraffic(const Node &node, const std::string &sys)
+    : controllers_(count_at_caches(node, sys) ? Node{} : node, sys) {}
+
+bool MemoryTraffic::count_at_caches(const Node &node, const std::string &sys) {
     Text text;
     std::map<std::string, std::set<std::int32_t>> caches; // the NUMA nodes that use each
     std::set<std::int32_t> nodes, counted;
@@ -38,9 +41,18 @@ MemoryTraffic::MemoryTraffic(const Node &node, const std::string &sys) {
     if (counted != nodes) {
         counters_.clear();
     }
+    return !counters_.empty();
+}
+
+std::string MemoryTraffic::why_not() const {
+    return "resctrl does not count it here (mbm_total_bytes), and memory controllers are not asked: " +
+           controllers_.why_not();
 }
 
 std::vector<std::uint64_t> MemoryTraffic::read(Text &text) {
+    if (is_at_memory()) {
+        return controllers_.read();
+    }
     std::vector<std::uint64_t> bytes;
     for (auto &[numa, file, last, sum] : counters_) {
         if (!file.read(text)) {

@@ -303,8 +303,9 @@ Sample Observer::sample(bool light) {
     limits_ = limit_reader_.read(text_, sample.pus);
     add_queues(sample.pus);
     sample.memory_bytes = memory_.read(text_);
+    sample.counted_at_memory = memory_.is_at_memory();
     if (!memory_.is_counted()) {
-        limits_.unknown.emplace_back("memory traffic: resctrl does not count it here (mbm_total_bytes)");
+        limits_.unknown.emplace_back("memory traffic: " + memory_.why_not());
     }
     sample.movers = movers_;
     sample.movers_hidden = movers_hidden_;

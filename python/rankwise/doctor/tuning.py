@@ -30,7 +30,7 @@ _READ = {
     "where memory pages are": "proc/self/numa_maps",
     "interrupts": "proc/interrupts",
     "which cores serve network queues": "proc/irq/[0-9]*/smp_affinity_list",
-    "memory traffic": "sys/fs/resctrl/mon_data/*/mbm_total_bytes",
+    "memory traffic (resctrl)": "sys/fs/resctrl/mon_data/*/mbm_total_bytes",
 }
 
 

@@ -104,9 +104,10 @@ void SimulatedSystem::happen(const std::string &line) {
                                                                                          : Rank::works;
     else if (what == "pageless")
         job(name).ranks.at(static_cast<std::size_t>(number())).page = false;
-    else if (what == "counts") // memory traffic
+    else if (what == "counts") { // memory traffic: `traffic` of caches, or of `controllers`
         counts_traffic_ = true;
-    else if (what == "pages") { // a rank has made others, or freed some: most are on this NUMA node now
+        at_memory_ = name == "controllers";
+    } else if (what == "pages") { // a rank has made others, or freed some: most are on this NUMA node now
         Rank &rank = job(name).ranks.at(static_cast<std::size_t>(number()));
         rank.home = static_cast<std::int32_t>(number());
     } else if (what == "leaves") { // as a worker that is done

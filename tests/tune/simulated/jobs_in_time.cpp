@@ -194,7 +194,8 @@ void SimulatedSystem::run(Job &job, Seconds length) {
                 rank.iteration_end = now_ + length - (job.position - std::floor(job.position)) * longest;
             rank.computes = std::min(computes[r] / longest, 1.0);
             if (!job.moves.empty())
-                memory_bytes_[static_cast<std::size_t>(core(rank.pu).pu->numa)] +=
+                memory_bytes_[static_cast<std::size_t>(at_memory_ ? memory_of(rank)
+                                                                  : core(rank.pu).pu->numa)] +=
                     length * rank.computes * job.moves[r] / longer[r];
         } else {
             rank.computes = rank.does == Rank::works ? 1 : 0;

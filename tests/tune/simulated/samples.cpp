@@ -134,6 +134,7 @@ Sample SimulatedSystem::sample(bool light) {
     if (counts_traffic_)
         for (const double bytes : memory_bytes_)
             found.memory_bytes.push_back(static_cast<std::uint64_t>(bytes));
+    found.counted_at_memory = at_memory_;
     take_back(halfway_); // as the actor does, behind what the ranks were seen with
     return found;
 }

@@ -97,8 +97,8 @@ class SimulatedSystem final : public System {
     PuSet online_;
     bool settled_ = false;               ///< all ranks are where they stay until something happens
     std::map<std::int32_t, Line> lines_; ///< by number
-    std::vector<double> memory_bytes_;   ///< of each NUMA node's caches
-    bool counts_traffic_ = false;
+    std::vector<double> memory_bytes_;   ///< of each NUMA node's caches, or of its memory
+    bool counts_traffic_ = false, at_memory_ = false;
     Seconds clocks_every_ = 0, clocks_at_ = -1;  ///< clocks are read
     std::map<std::int32_t, double> seen_clocks_; ///< then
     bool stuck_ = false;                         ///< no mask can be given back

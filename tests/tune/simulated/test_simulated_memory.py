@@ -18,8 +18,9 @@ def simulator():
     return built()
 
 
-def test_ranks_that_wait_for_one_memory_are_spread_with_their_pages(simulator):
-    scenario = NODE + JOB.format(BOUND)
+@pytest.mark.parametrize("counted", ["traffic", "controllers"])
+def test_ranks_that_wait_for_one_memory_are_spread_with_their_pages(simulator, counted):
+    scenario = NODE + JOB.format(BOUND).replace("counts traffic", f"counts {counted}")
     # WHEN ranks that wait for memory all of their time are tuned
     outcome = simulate(simulator, scenario)
     # THEN one of them is on the other NUMA node, with its pages, and that is done once
@@ -119,3 +120,18 @@ def test_where_pages_are_is_looked_at_again_before_they_are_moved(simulator):
     # WHEN those of one are still there, THEN those of this one are
     (kept,) = simulate(simulator, scenario.format(now[: len(now) // 2])).of("kept")
     assert (kept["ranks"], kept["pages"]) == ([3], [[1, 0]])
+
+
+@pytest.mark.parametrize("counted", ["traffic", "controllers"])
+def test_who_moved_bytes_is_told_by_where_they_were_counted(simulator, counted):
+    # GIVEN a rank on each NUMA node that computes, both with their pages on the first, whose memory is too short
+    node = "node packages 2 cores 2 memory 16e9 core_memory 12e9\npolicy act 1\n"
+    job = (
+        "job a pus 0,2,1,3 compute 0.01,0.01,0.004,0.004 moves 12e9,12e9,0,0 home 0,0,0,1\n"
+        f"at 0 counts {counted}\nat 1 start a\nuntil 200\n"
+    )
+    # WHEN they are tuned
+    outcome = simulate(simulator, node + job)
+    # THEN the pages of the second come to its cores, whether caches or memories count
+    assert outcome.of("kept")[-1]["pages"] == [[0, 1]] and outcome.violations == []
+    assert outcome.iterations > 1.25 * static(simulator, node + job).iterations

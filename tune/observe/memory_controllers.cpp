@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "observe/memory_controllers.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <map>
+#include <set>
+#include <system_error>
+
+#include "counters/seccomp.h"
+
+namespace rankwise::tune {
+namespace {
+
+constexpr std::size_t most_events = 512;
+
+/// Of each package that is one NUMA node, that; -1 of those that are several.
+std::map<std::int32_t, std::int32_t> numa_of_packages(const Node &node) {
+    std::map<std::int32_t, std::int32_t> found;
+    for (const auto &pu : node.pus) {
+        const auto [at, is_new] = found.emplace(pu.package, pu.numa);
+        if (!is_new && at->second != pu.numa) {
+            at->second = -1;
+        }
+    }
+    return found;
+}
+
+std::set<std::int32_t> numa_nodes(const Node &node) {
+    std::set<std::int32_t> found;
+    for (const auto &pu : node.pus) {
+        if (pu.numa >= 0) {
+            found.insert(pu.numa);
+        }
+    }
+    return found;
+}
+
+} // namespace
+
+MemoryControllers::MemoryControllers(const Node &node, const std::string &sys) : why_not_(open(node, sys)) {
+    if (!why_not_.empty()) {
+        counters_.clear();
+    }
+}
+
+std::string MemoryControllers::open(const Node &node, const std::string &sys) {
+    const auto nodes = numa_nodes(node);
+    if (nodes.size() < 2) {
+        return "there is only one NUMA node";
+    }
+    if (node.memory_bytes_per_s <= 0) {
+        return "no machine file says what its memory has";
+    }
+    std::vector<rw_controller_event> events(most_events);
+    int unknown_unit = 0;
+    const int found = rw_find_controller_events((sys + "/bus/event_source/devices").c_str(), events.data(),
+                                                most_events, &unknown_unit);
+    if (found <= 0) {
+        return unknown_unit != 0 ? "the kernel does not say what they count"
+                                 : "the kernel has no counters of them";
+    }
+    if (static_cast<std::size_t>(found) > most_events) {
+        return "there are more than " + std::to_string(most_events) + " of them";
+    }
+    if (const auto *const kills = rw_perf_kills()) {
+        return kills;
+    }
+    events.resize(static_cast<std::size_t>(found));
+    const auto of_package = numa_of_packages(node);
+    std::set<std::int32_t> counted;
+    for (const auto &event : events) {
+        const auto pu = std::ranges::find(node.pus, event.cpu, &Pu::os);
+        const auto numa = pu == node.pus.end() ? -1 : of_package.at(pu->package);
+        if (numa < 0) {
+            return "they count several NUMA nodes together";
+        }
+        auto &counter = counters_.emplace_back(event, static_cast<std::size_t>(numa),
+                                               Descriptor(rw_open_controller_event(&event)));
+        if (!counter.file) {
+            return "the kernel does not let it open them: " + std::generic_category().message(errno);
+        }
+        counted.insert(numa);
+    }
+    // One that is not counted would look as if it moved nothing.
+    return counted == nodes ? "" : "not every NUMA node has one";
+}
+
+std::vector<std::uint64_t> MemoryControllers::read() {
+    std::vector<double> bytes;
+    for (const auto &[event, numa, file] : counters_) {
+        bytes.resize(std::max(bytes.size(), numa + 1));
+        if (rw_read_controller_event(&event, file.number(), &bytes[numa]) == 0) {
+            return {};
+        }
+    }
+    most_.resize(bytes.size());
+    for (std::size_t numa = 0; numa < bytes.size(); ++numa) {
+        most_[numa] = std::max(most_[numa], static_cast<std::uint64_t>(bytes[numa]));
+    }
+    return most_;
+}
+
+} // namespace rankwise::tune
