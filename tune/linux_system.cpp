@@ -80,8 +80,8 @@ Sample LinuxSystem::sample(bool light) {
     return sample;
 }
 
-void LinuxSystem::look_at_units() {
-    observer_.look_at_units();
+Seconds LinuxSystem::look_at_units() {
+    return observer_.look_at_units();
 }
 
 Sample LinuxSystem::sample_with_movers() {

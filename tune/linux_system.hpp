@@ -24,7 +24,7 @@ class LinuxSystem : public System {
 
     Seconds now() const override;
     Sample sample(bool light) override;
-    void look_at_units() override;
+    Seconds look_at_units() override;
     Sample sample_with_movers() override;
     NumaPages pages_by_numa(const TaskId &process) override { return observer_.pages_by_numa(process); }
     std::string apply(const Change &change) override;

@@ -21,8 +21,9 @@ class System {
     virtual Sample sample(bool light) = 0;
 
     /// @brief Look where those threads are that may run on several units: full samples say what they ran on
-    /// each.
-    virtual void look_at_units() = 0;
+    /// each. However often it is called, this takes at most a part of the time.
+    /// @return before which moment another look would see nothing
+    virtual Seconds look_at_units() = 0;
 
     /// @brief A full sample that looks for other movers now: what others say of them may be some seconds old.
     virtual Sample sample_with_movers() = 0;

@@ -24,8 +24,6 @@ constexpr int quiet_samples = 10;
 // Behaviours that are known are looked for so often.
 constexpr Seconds watch = 0.2;
 constexpr std::uint64_t iterations_to_recognise = 4;
-// Before ranks that are not bound are moved: where they are.
-constexpr Seconds unit_looks = 0.05;
 // A job is left alone once somebody has changed masks so often after its ranks were moved.
 constexpr int most_overruled = 3;
 
@@ -51,7 +49,7 @@ struct Tuner::State {
     MovedInterrupts interrupts;
     bool moves_pages = false;
     std::string left_of; ///< group of which a change could not be taken back whole
-    Seconds next_full = 0, next_light = 0, filled_at = 0;
+    Seconds next_full = 0, next_light = 0, next_units = 0, filled_at = 0;
     double budget = 0, slowed = 1;
     int quiet = 0;
     std::string stood_back, no_journal;
@@ -290,19 +288,18 @@ struct Tuner::State {
         slowed = quiet < quiet_samples ? 1 : std::min(policy.rarest, slowed * 2);
         next_full = now + policy.period * slowed;
         next_light = now + light_period();
-        return trial ? now : due();
+        return trial ? now : due_at_all();
     }
 
-    /// Whether the next window has to tell where ranks run.
+    /// Whether the next window has to tell where ranks run, as what is wanted may be tried behind it.
     bool looks_at_units() const {
-        return std::ranges::any_of(groups, [](const auto &each) {
-            return !each.second.wanted.empty() && each.second.shares_units();
-        });
+        return policy.act && budget >= 1 && std::ranges::any_of(groups, [](const auto &each) {
+                   const Group &group = each.second;
+                   return !group.wanted.empty() && !group.calls.empty() && group.shares_units();
+               });
     }
 
-    Seconds light_period() const {
-        return looks_at_units() ? unit_looks : watches() ? watch : policy.period / 2;
-    }
+    Seconds light_period() const { return watches() ? watch : policy.period / 2; }
 
     bool watches() const {
         return policy.act &&
@@ -314,14 +311,15 @@ struct Tuner::State {
         const bool halves = slowed == 1 && std::ranges::any_of(groups, [](const auto &each) {
                                 return each.second.base && !each.second.middle;
                             });
-        return watches() || halves || looks_at_units() ? std::min(next_full, next_light) : next_full;
+        return watches() || halves ? std::min(next_full, next_light) : next_full;
     }
+
+    /// Of either kind of look.
+    Seconds due_at_all() const { return looks_at_units() ? std::min(due(), next_units) : due(); }
 
     /// Between full samples: do the ranks do again what another mapping suited?
     void glance(Seconds now) {
         const Sample sample = system.sample(true);
-        if (looks_at_units())
-            system.look_at_units();
         next_light = now + light_period();
         for (auto &[name, group] : groups) {
             Sample own = part_of(sample, name);
@@ -330,8 +328,6 @@ struct Tuner::State {
             if (group.known.empty() || !group.last)
                 continue;
             if (group.watched) {
-                if (own.at - group.watched->at < 0.9 * watch) // looks at units come more often
-                    continue;
                 const std::optional<std::uint64_t> ended =
                     iterations_between(*group.watched, own, name, group.silent);
                 if (ended && *ended < iterations_to_recognise && own.at - group.watched->at < longest_window)
@@ -567,9 +563,11 @@ Seconds Tuner::step() {
     }
     if (now >= state.next_full)
         return state.look(now);
+    if (state.looks_at_units() && now >= state.next_units)
+        state.next_units = state.system.look_at_units();
     if (state.due() <= now)
         state.glance(now);
-    return state.trial ? now : std::max(state.due(), now);
+    return state.trial ? now : std::max(state.due_at_all(), now);
 }
 
 std::optional<GivenBack> Tuner::stop(bool restore) {

@@ -58,8 +58,10 @@ struct ThreadSample {
     std::uint64_t migrations =
         0; ///< seen on another unit than at the look before: it moved at least so often
     /// What of `run` counts for each unit that it was seen on: for the one of a look, what it ran since the
-    /// look before. Empty if it was always seen on one.
+    /// look before, in the order in which it came to them. Empty if it was always seen on one, or nobody
+    /// looks.
     std::vector<std::pair<std::int32_t, Seconds>> run_on{};
+    int run_on_number = 0; ///< changes where it begins anew: the first unit has all that was run before
 };
 
 /// @brief What a rank's page says, in seconds; counts since MPI_Init.

@@ -21,6 +21,7 @@ from tune.experiments import simulated_nodes
 from tune.runs import Failed, processor_s, tuners_of
 
 RANKS, WINDOWS, WINDOW_S, STARTS = 64, 6, 4.0, 7
+LOOKS_SHARE = 1e-3  # units_due_ of tune/observe/observer.hpp
 _FOUND_S = 20.0
 # Looks get rarer after ten that show nothing, and are rarest some seconds later (tune/tuner.cpp).
 _UNTIL_IT_RESTS_S = 20.0

@@ -12,6 +12,7 @@ from rankwise.quantities import counted
 from tune import faults, targets
 from tune.call_cost import LOOPS, PAIRS
 from tune.cases import CASES, Case
+from tune.own_cost import LOOKS_SHARE
 from tune.results import Results, best_and_worst, cell, ratios
 from tune.runs import Run
 from tune.targets import Verdict
@@ -261,8 +262,9 @@ def _cost(results: Results) -> Iterator[str]:
         f"{cost.waiting_bytes / 1e6:.1f} MB. The tuner's first event comes "
         f"{cell([1e3 * each for each in cost.start_s], '.0f')} ms after the command. On two PUs, no mapping of "
         f"{cost.ranks} ranks is better than another, so the tuner searched for none. On a simulated node with a core "
-        f"for each of as many ranks, a decision takes {1e3 * cost.decision_s:.1f} ms. What the tuner takes while it "
-        "acts is in the tables above."
+        f"for each of as many ranks, a decision takes {1e3 * cost.decision_s:.1f} ms. Before ranks that are not bound "
+        f"are moved, the tuner looks where they run: at most {LOOKS_SHARE:.1%} of the time. What the tuner takes while "
+        "it acts is in the tables above."
     )
     yield ""
 

@@ -58,7 +58,10 @@ static uint64_t process_start(void) {
 
 static void complain(int rank, const char *why) {
     if (rank == 0)
-        dprintf(STDERR_FILENO, "rankwise: the tuner does not see the ranks: %s `%s`\n", why, path);
+        dprintf(STDERR_FILENO,
+                path[0] ? "rankwise: the tuner does not see the ranks: %s `%s`\n"
+                        : "rankwise: the tuner does not see the ranks: %s\n",
+                why, path);
 }
 
 /* Pages of processes that have ended without MPI_Finalize, and of what this process was before it executed
@@ -100,10 +103,12 @@ void rw_page_open(void) {
     if (length < 0 || (size_t)length >= sizeof path)
         return complain(rank, "the path is too long:");
     const int joined = rw_node_join(directory);
+    if (joined == RW_NODE_NO_TUNER) {
+        path[0] = 0;
+        return complain(rank, "none could be started on this node");
+    }
     if (joined != 0)
-        return complain(rank, joined == RW_NODE_NO_TUNER
-                                  ? "no tuner could be started on this node, which would read"
-                                  : "there is no way to create");
+        return complain(rank, "there is no way to create");
     struct stat status;
     const int folder = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (folder < 0 || fstat(folder, &status) != 0 || status.st_uid != geteuid() ||

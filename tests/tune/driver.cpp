@@ -59,7 +59,7 @@ void show_thread(std::ostream &line, const ThreadSample &thread) {
          << ", \"run_on\": "
          << list(thread.run_on,
                  [](auto &out, const auto &each) { out << '[' << each.first << ", " << each.second << ']'; })
-         << "}";
+         << ", \"run_on_number\": " << thread.run_on_number << "}";
 }
 
 std::string progress_of(const std::optional<Progress> &progress) {

@@ -34,6 +34,7 @@ class Outcome:
     jobs: dict[str, dict]
     steps: int
     samples: int
+    unit_looks: int
     violations: list[str]
 
     def of(self, *what: str) -> list[dict]:
@@ -58,6 +59,7 @@ def simulate(program: Path, scenario: str) -> Outcome:
         jobs={each["job"]: each for each in found if "job" in each},
         steps=end["steps"],
         samples=end["samples"],
+        unit_looks=end["unit_looks"],
         violations=[each["violation"] for each in found if "violation" in each],
     )
 

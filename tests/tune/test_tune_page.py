@@ -127,6 +127,22 @@ def test_iterations_are_told_by_the_sequence_of_calls(mpi, ranks, mode, steps, i
         assert page.anchor >= 1
 
 
+def test_where_no_tuner_can_be_started_a_rank_says_so_and_the_program_runs(mpi, compiled, tmp_path):
+    # GIVEN a node on which the program that would start a tuner is not
+    pages = tmp_path / "job" / "pages"
+    environment = tune_environment(pages, None) | {
+        "RANKWISE_TUNE_PYTHON": "/absent/python",
+        "RANKWISE_TUNE_NODE": "asked",
+    }
+    # WHEN a program runs there
+    done = mpi.run(1, compiled(mpi, "tuned.c", "-pthread"), "flat", "2", environment=environment)
+    # THEN it ends well, and one line says what is missing
+    assert done.returncode == 0
+    said = [line for line in done.stderr.splitlines() if "rankwise" in line]
+    assert said == ["rankwise: the tuner does not see the ranks: none could be started on this node"]
+    assert not pages.parent.exists()
+
+
 def test_programs_without_a_loop_have_no_iterations(mpi, compiled, tuned):
     [page] = tuned(mpi, 1, compiled(mpi, "tuned.c", "-pthread"), "flat", "2").pages
     assert (page.iterations, page.known_by, page.anchor) == (0, tune_page.NOT_KNOWN, 0)

@@ -3,8 +3,14 @@
 
 import os
 import time
+from pathlib import Path
 
 import pytest
+
+
+def unit_of(tid: int) -> int:
+    """Where a thread runs, or has run last."""
+    return int(Path(f"/proc/{tid}/stat").read_text().rpartition(")")[2].split()[36])
 
 
 def test_a_thread_that_changes_cores_is_seen_to(start, driving, two_pus):
@@ -57,11 +63,47 @@ def test_a_bound_thread_is_not_looked_at(start, driving, two_pus):
     # GIVEN a thread that is bound to one unit
     driver = driving(start(1, spin=1, pus={0}))
     before = driver.sample()["ranks"][0]["threads"][1]
-    # WHEN it is bound to another one, and looked for, as often as looks are allowed
+    # WHEN it is bound to another one and back, and looked for meanwhile
     os.sched_setaffinity(before["tid"], {1})
     for _ in range(3):
         time.sleep(0.1)
         driver.ask("units")
-    # THEN nothing was read of it until the sample: all it ran meanwhile is on the new one
-    run_on = dict(driver.sample()["ranks"][0]["threads"][1]["run_on"])
-    assert run_on[0] == pytest.approx(before["run"])
+    os.sched_setaffinity(before["tid"], {0})
+    until = time.monotonic() + 10
+    while unit_of(before["tid"]) != 0 and time.monotonic() < until:
+        time.sleep(0.01)
+    # THEN nothing was read of it meanwhile: as far as is known it was always there
+    ended = driver.sample()["ranks"][0]["threads"][1]
+    assert (ended["run_on"], ended["migrations"]) == ([], before["migrations"])
+
+
+def test_where_threads_ran_is_forgotten_when_nobody_looks_any_more(start, driving, two_pus):
+    # GIVEN a thread that was seen on two units
+    process = start(1, spin=1, pus={0})
+    driver = driving(process)
+    thread = driver.sample()["ranks"][0]["threads"][1]
+    os.sched_setaffinity(thread["tid"], {0, 1})
+    driver.sample()
+
+    def look_on(pu):
+        os.sched_setaffinity(thread["tid"], {pu})
+        time.sleep(0.1)
+        os.sched_setaffinity(thread["tid"], {0, 1})
+        driver.ask("units")
+
+    for pu in (1, 0, 1):
+        look_on(pu)
+    seen = driver.sample()["ranks"][0]["threads"][1]
+    assert sorted(pu for pu, _ in seen["run_on"]) == [0, 1]
+    # WHEN it is read often, and nobody looks THEN it is no part of samples any more
+    for _ in range(10):
+        last = driver.sample()["ranks"][0]["threads"][1]
+    assert last["run_on"] == []
+    # THEN looks later begin anew, with all that was run before on the unit of then
+    for pu in (0, 1, 0):
+        look_on(pu)
+    again = driver.sample()["ranks"][0]["threads"][1]
+    assert again["run_on_number"] == last["run_on_number"] == seen["run_on_number"] + 1
+    assert again["run_on"][0][1] >= last["run"] and sum(run for _, run in again["run_on"]) == pytest.approx(
+        again["run"]
+    )

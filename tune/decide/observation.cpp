@@ -59,16 +59,14 @@ std::vector<std::pair<std::int32_t, Seconds>> run_between(const ThreadSample *be
     if (after.run_on.empty())
         return {{after.pu, std::max(after.run - (before ? before->run : 0), 0.0)}};
     std::vector<std::pair<std::int32_t, Seconds>> found = after.run_on;
-    const auto earlier = [&](std::int32_t pu) -> Seconds {
-        if (!before)
-            return 0;
-        if (before->run_on.empty())
-            return before->pu == pu ? before->run : 0;
-        const auto own = std::ranges::find(before->run_on, pu, &std::pair<std::int32_t, Seconds>::first);
-        return own == before->run_on.end() ? 0 : own->second;
-    };
+    // Units are only added behind those that are there.
+    if (before && !before->run_on.empty() && before->run_on_number == after.run_on_number)
+        for (std::size_t at = 0; at < before->run_on.size(); ++at)
+            found[at].second -= before->run_on[at].second;
+    else if (before)
+        found.front().second -= before->run;
     for (auto &[pu, run] : found)
-        run = std::max(run - earlier(pu), 0.0);
+        run = std::max(run, 0.0);
     return found;
 }
 
@@ -97,8 +95,11 @@ RankLoad load_of(const RankSample &before, const RankSample &after, Seconds leng
         if (thread.id == main.id) {
             main_runs = runs;
             load.queued = queued;
-            if (runs > 0)
+            if (runs > 0) {
                 load.pu = std::ranges::max_element(run, {}, &std::pair<std::int32_t, Seconds>::second)->first;
+                for (const auto &[pu, seconds] : run)
+                    load.ran_on.emplace_back(pu, seconds / length / runs);
+            }
         }
     }
     load.outside_mpi = std::min(main_runs, 1.0);

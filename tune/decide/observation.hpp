@@ -15,9 +15,10 @@ inline constexpr double busy_share = 0.1;
 /// @brief What a rank did between two samples. Shares are of the time between them.
 struct RankLoad {
     TaskId process;
-    std::int32_t rank = -1; ///< world rank; -1 without a page
-    PuSet mask;             ///< as `units_of` says
-    std::int32_t pu = -1;   ///< that it ran on most, as far as was seen
+    std::int32_t rank = -1;                              ///< world rank; -1 without a page
+    PuSet mask;                                          ///< as `units_of` says
+    std::int32_t pu = -1;                                ///< that it ran on most, as far as was seen
+    std::vector<std::pair<std::int32_t, double>> ran_on; ///< of its main thread: parts of what it ran
     double outside_mpi = 1; ///< of its main thread; without a page as far as it ran
     double computes = 1;    ///< of this, what it has use for a processor: the rest it sleeps
     double waits = 0;       ///< in MPI calls that wait for others
@@ -65,7 +66,7 @@ struct Observation {
     std::map<std::int32_t, PuLoad> pus;
     std::vector<double> memory_bytes_per_s; ///< by NUMA node; empty without counters
     bool counted_at_memory = false; ///< of that memory, by whomever; else of the node's caches, of any memory
-    std::string unusable; ///< why nothing follows from it: a rank was born, is suspended, ...
+    std::string unusable;           ///< why nothing follows from it: a rank was born, is suspended, ...
 
     /// Whether a unit did not have its highest clock.
     bool has_low_clock() const;

@@ -331,12 +331,16 @@ Decision decide(const Observation &observation, const Node &node, const PuSet &a
         return decision;
     }
     const double before = iteration_time(problem, problem.current).seconds;
-    // Ranks that wait for a processor though there are enough of them. Of others, an estimate tells.
+    // Ranks that wait for a processor because of each other, though there are enough of them. The estimate
+    // has what other processes take.
     double crowded = 0;
     if (!problem.bound)
         for (const RankLoad &rank : observation.ranks) {
-            const auto on = observation.pus.find(rank.pu);
-            crowded = std::max(crowded, rank.queued - (on == observation.pus.end() ? 0 : on->second.others));
+            double by_each_other = rank.queued;
+            for (const auto &[pu, part] : rank.ran_on)
+                if (const auto on = observation.pus.find(pu); on != observation.pus.end())
+                    by_each_other -= part * on->second.others;
+            crowded = std::max(crowded, by_each_other);
         }
     const std::vector<Slot> to = better_slots(problem, worth);
     if (to == problem.current && crowded == 0)

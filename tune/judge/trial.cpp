@@ -181,16 +181,17 @@ Seconds Trial::step() {
     return due_;
 }
 
-/// Without the change so many that the estimate could be told from nothing by as many with it, of what varies
-/// as much: only how much it varies decides, so that what is measured is as likely as ever to be chance
-/// (Stein, Annals of Mathematical Statistics 16(3), 1945: a first sample tells how large the second must be).
+/// Without the change, windows are added until as many with it could tell the estimate from nothing. How much
+/// the rate varies decides that, not what it is: as in Stein's procedure (Annals of Mathematical Statistics
+/// 16(3), 1945), but looked at after each window.
 bool Trial::are_enough(int count) const {
+    // Of what nothing got on with, only that is asked (take_rate, wait_on).
     if (part_ != Part::before)
-        return count >= static_cast<int>(rates_[0].size());
+        return !starved_ && count >= static_cast<int>(rates_[0].size());
     if (count < policy_.windows)
         return false;
-    // With the change and then without it, it takes as long again.
-    const bool is_long = 6 * (system_.now() - began_) > longest_trial;
+    // The other two parts take as long as this one each. No window is added beyond half of the time there is.
+    const bool is_long = 2 * 3 * (system_.now() - began_) > longest_trial;
     return is_long || count >= most_times_windows * policy_.windows ||
            gain(rates_[0], rates_[0], {}).high <= attempt_.estimated;
 }

@@ -229,15 +229,15 @@ bool Observer::read(Rank &rank, bool light, RankSample &sample) {
     return true;
 }
 
-void Observer::look_at_units() {
+Seconds Observer::look_at_units() {
     const auto began = tick_moment().at;
-    if (!units_due_.due(began)) {
-        return;
+    if (units_due_.due(began)) {
+        for (auto &[id, rank] : ranks_) {
+            rank.threads.look_at_units(text_);
+        }
+        units_due_.done(began, tick_moment().at);
     }
-    for (auto &[id, rank] : ranks_) {
-        rank.threads.look_at_units(text_);
-    }
-    units_due_.done(began, tick_moment().at);
+    return units_due_.next();
 }
 
 void Observer::look_for_movers() {

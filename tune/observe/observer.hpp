@@ -44,7 +44,8 @@ class Observer {
 
     /// @brief Look where threads are that may run on several units. However often it is called, this takes at
     /// most a part of the time.
-    void look_at_units();
+    /// @return the moment of the next look
+    Seconds look_at_units();
 
     /// @brief Pages of these processes were moved: where they are is read at the next sample, however seldom
     /// else.
@@ -106,7 +107,7 @@ class Observer {
     bool movers_hidden_ = false;
     QueueReader queues_;
     bool own_network_;
-    Seldom units_due_{0.04, 2e-3};
+    Seldom units_due_{0.05, 1e-3};
     Seldom movers_due_{10, 5e-4}; ///< 5 ms of ten seconds: of some thousand processes
 };
 

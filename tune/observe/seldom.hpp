@@ -14,6 +14,7 @@ class Seldom {
     explicit Seldom(Seconds pause, double most_share = 2e-4) : pause_(pause), most_share_(most_share) {}
 
     bool due(Seconds now) const { return now >= due_; }
+    Seconds next() const { return due_; }
     void done(Seconds began, Seconds ended) {
         due_ = ended + std::max(pause_, (ended - began) / most_share_);
     }

@@ -11,6 +11,8 @@ namespace rankwise::tune {
 namespace {
 
 constexpr int most_lists = 3; // of a process that makes and ends threads all the time
+// Where threads ran is told of a window, which may be of several readings, and then forgotten.
+constexpr int readings_without_looks = 8;
 
 /// What a thread ran since a look counts for the unit that it is on now.
 /// @param[in] before its unit, and what it had run, at that look
@@ -101,7 +103,12 @@ bool ThreadReader::read_times(Thread &thread, Text &text) {
         thread.seen.run = static_cast<double>(turns->run_ns) * 1e-9;
         thread.seen.queued = static_cast<double>(turns->queued_ns) * 1e-9;
     }
-    count_run(thread.seen, before);
+    if (unlooked_ < readings_without_looks) {
+        count_run(thread.seen, before);
+    } else if (!thread.seen.run_on.empty()) {
+        thread.seen.run_on = {};
+        ++thread.seen.run_on_number;
+    }
     return true;
 }
 
@@ -125,6 +132,7 @@ bool ThreadReader::read_one(Thread &thread, Text &text, ThreadSample &sample) {
 }
 
 void ThreadReader::look_at_units(Text &text) {
+    unlooked_ = 0;
     for (auto &thread : threads_) {
         // One that cannot be read has ended: the next reading sees to that.
         if ((*thread.seen.mask).count() > 1) {
@@ -134,6 +142,7 @@ void ThreadReader::look_at_units(Text &text) {
 }
 
 bool ThreadReader::read(Text &text, std::vector<ThreadSample> &threads, std::size_t most) {
+    ++unlooked_;
     // The list is read again only where a thread has ended, or the number of them is another: one system call
     // a rank less.
     for (int lists = 0; lists < most_lists; ++lists) {

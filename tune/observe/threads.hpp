@@ -24,7 +24,7 @@ class ThreadReader {
     bool read(Text &text, std::vector<ThreadSample> &threads, std::size_t most);
 
     /// @brief Look where threads are that may run on several units: `ThreadSample::run_on` of the next
-    /// reading.
+    /// readings, until there are some with no look between them.
     void look_at_units(Text &text);
 
     /// @return whether it had more when it was read last
@@ -54,6 +54,7 @@ class ThreadReader {
     std::vector<Thread> threads_;
     std::vector<std::int32_t> numbers_;
     std::uint32_t said_threads_ = 0;
+    std::int64_t unlooked_ = INT32_MAX; ///< readings since the last look at units
     double clock_tick_s_;
 };
 

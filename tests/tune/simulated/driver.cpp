@@ -238,8 +238,8 @@ int simulate(const std::string &mode) {
         std::printf("{\"kept\": %s}\n", given ? "false" : "true");
     if (mode != "keeps" || given)
         system.check_restored();
-    std::printf("{\"steps\": %ld, \"applied\": %d, \"samples\": %zu}\n", steps, system.applied(),
-                system.samples());
+    std::printf("{\"steps\": %ld, \"applied\": %d, \"samples\": %zu, \"unit_looks\": %zu}\n", steps,
+                system.applied(), system.samples(), system.unit_looks());
     for (const std::string &violation : system.violations())
         std::printf("{\"violation\": \"%s\"}\n", violation.c_str());
     return system.violations().empty() ? 0 : 1;

@@ -89,7 +89,7 @@ Sample SimulatedSystem::sample(bool light) {
     found.at = now_;
     found.light = light;
     if (!light)
-        look_at_units();
+        note_units();
     for (const Job &each : jobs_)
         for (std::size_t r = 0; each.running && r < each.ranks.size(); ++r)
             if (each.ranks[r].alive)
@@ -139,7 +139,13 @@ Sample SimulatedSystem::sample(bool light) {
     return found;
 }
 
-void SimulatedSystem::look_at_units() {
+Seconds SimulatedSystem::look_at_units() {
+    ++unit_looks_;
+    note_units();
+    return now_ + 0.05;
+}
+
+void SimulatedSystem::note_units() {
     for (Job &job : jobs_)
         for (Rank &rank : job.ranks) {
             auto own = std::ranges::find(rank.run_on, rank.pu, &std::pair<std::int32_t, Seconds>::first);

@@ -22,7 +22,7 @@ class SimulatedSystem final : public System {
 
     Seconds now() const override { return now_; }
     Sample sample(bool light) override;
-    void look_at_units() override;
+    Seconds look_at_units() override;
     Sample sample_with_movers() override;
     NumaPages pages_by_numa(const TaskId &process) override;
     std::string apply(const Change &change) override;
@@ -53,6 +53,7 @@ class SimulatedSystem final : public System {
     const std::vector<std::string> &violations() const { return violations_; }
     int applied() const { return applied_; }
     std::size_t samples() const { return samples_; }
+    std::size_t unit_looks() const { return unit_looks_; }
 
   private:
     struct Found {
@@ -62,6 +63,7 @@ class SimulatedSystem final : public System {
     Found find(const TaskId &process);
     Job &job(const std::string &name);
     void settle_on_cores();
+    void note_units();
     PuSet usable(const Job &job) const;
     void put_in_force(const Job &job, Rank &rank);
     bool ask(const Job &job, Rank &rank, const PuSet &mask);
@@ -116,7 +118,7 @@ class SimulatedSystem final : public System {
     std::int32_t next_process_ = 1000;
     Seconds now_ = 1000;
     int applied_ = 0;
-    std::size_t samples_ = 0;
+    std::size_t samples_ = 0, unit_looks_ = 0;
     std::vector<Moved> last_;                         ///< by the change that was applied last
     std::map<std::int32_t, std::int32_t> last_lines_; ///< and where interrupts were
     std::vector<Moved> halfway_;                      ///< by a change that was not done, and not back yet

@@ -56,6 +56,29 @@ def test_a_mapping_that_was_kept_is_not_taken_again_where_it_is_slower_now(simul
     assert "kept" not in after
 
 
+def test_a_stall_behind_a_known_phase_is_put_down_to_nothing(simulator):
+    # GIVEN two ranks that wait in turn, and a mapping that is known for each of the two phases
+    phases = [
+        f"at {5 + 6 * i} compute a {' '.join('0.004' if rank == i % 2 else '0.01' for rank in range(4))}"
+        for i in range(16)
+    ]
+    job = QUAD + "job a pus 0,1,2,3 compute 0.01,0.01,0.01,0.01\nat 0 irq 0 0.4\nat 1 start a\n"
+    scenario = job + "\n".join(phases) + "\n"
+    known = [
+        event["at_s"]
+        for event in simulate(simulator, scenario + "until 95\n").of("applied")
+        if event["why"].startswith("known")
+    ]
+    # WHEN nothing gets on for some seconds just as one has returned
+    goes_on = phases[-1].split(" ", 2)[2]
+    stall = f"at {known[-1] + 0.02} compute a 9 9 9 9\nat {known[-1] + 4} {goes_on}\n"
+    outcome = simulate(simulator, scenario + stall + "until 95\n")
+    # THEN what was applied for it is taken back, and said to have told nothing
+    undone = [event["why"] for event in outcome.of("undone") if event["at_s"] > known[-1]]
+    assert undone[0] == "nothing gets on without it either"
+    assert outcome.violations == []
+
+
 def test_a_known_phase_that_returns_makes_no_pause_shorter(simulator):
     # GIVEN a program of two phases, whose mappings get known, and a core that looks better than it is
     phases = [
