@@ -4,8 +4,8 @@
 import json
 
 import pytest
-from raw_writer import MANIFEST
-from traces import recording_of, traced
+from raw_writer import MANIFEST, SCHED, u
+from traces import MS, recording_of, traced
 
 from rankwise.findings.algorithm_settings import asking, choices, forced
 from rankwise.findings.catalogue import findings_of
@@ -26,9 +26,17 @@ def told(path, ranks=8, size=1 << 20, inside_ms=4.0, version=OPEN_MPI, hosts=1, 
     """Findings of ranks that compute and are in an allreduce together, a hundred times."""
     made = traced(ranks)
     for number, rank in enumerate(made):
-        rank.version, rank.host = version, f"n{number * hosts // ranks}"
+        rank.host = f"n{number * hosts // ranks}"
         for _ in range(100):
             rank.together("MPI_Allreduce", 1, inside_ms, size)
+    return told_of(path, made, version, **set_to)
+
+
+def told_of(path, made, version=OPEN_MPI, **set_to):
+    """Findings of ranks, with these settings."""
+    ranks = len(made)
+    for rank in made:
+        rank.version = version
     recording = recording_of(path, made)
     command = ["/usr/bin/mpirun", "-n", str(ranks), "./a"]
     launcher = {"kind": "prterun", "vendor": "Open MPI", "version": "5.0.11", "path": "/usr/bin/mpirun"}
@@ -114,6 +122,53 @@ def test_collectives_take_until_the_last_rank_leaves_and_one_that_was_disturbed_
     # THEN each counts with 4 ms
     assert found.count == 100
     assert found.lasts_s == pytest.approx(0.4)
+
+
+def test_collectives_take_no_longer_than_what_was_spent_in_them(tmp_path):
+    # GIVEN 51 calls of 10 ms and 49 of 1 ms
+    ranks = traced(2)
+    for rank in ranks:
+        for inside_ms in [10] * 51 + [1] * 49:
+            rank.together("MPI_Allreduce", 5, inside_ms)
+    # WHEN the time of all is asked for
+    (found,) = alike(recording_of(tmp_path / "a.rw", ranks).timeline(), lambda kind: True)
+    # THEN it is theirs, and not a hundred times the median
+    assert found.lasts_s == pytest.approx(0.559)
+
+
+def with_cores(ranks, calls):
+    """Ranks that compute 1 ms and are in an allreduce of 1 MiB together, sampled behind each one.
+
+    Args:
+        ranks: How many.
+        calls: By call, each rank's ms in it, and how many of these ms it waited for a core.
+    """
+    made = traced(ranks)
+    for each in calls:
+        longest_ms = max(inside_ms for inside_ms, _ in each)
+        for rank, (inside_ms, waited_ms) in zip(made, each, strict=True):
+            rank.together("MPI_Allreduce", 1 + longest_ms - inside_ms, inside_ms, 1 << 20)
+            rank.event(SCHED, 0, 0, u(waited_ms * MS) + u((1 + longest_ms - waited_ms) * MS))
+            rank.runqueue_wait_ns += waited_ms * MS
+    return made
+
+
+def test_one_rank_without_a_core_makes_no_algorithm_slow(tmp_path):
+    # GIVEN allreduces of 1 ms, but that in each one another one of eight ranks waits 9 ms for a core, and all for it
+    calls = [[(10, 9 if rank == number % 8 else 0) for rank in range(8)] for number in range(100)]
+    made = with_cores(8, calls)
+    # THEN what is left of a call is 1 ms
+    (found,) = alike(recording_of(tmp_path / "a.rw", made).timeline(), lambda kind: True)
+    assert found.lasts_s == pytest.approx(0.1)
+
+
+def test_waiting_for_a_core_in_a_few_calls_hides_no_algorithm(tmp_path):
+    # GIVEN 95 calls of 4 ms, and five in which all ranks wait 100 ms for a core
+    made = with_cores(8, [[(4, 0)] * 8] * 95 + [[(104, 100)] * 8] * 5)
+    # THEN the algorithm is told, with what the 4 ms of all are without it
+    (found,) = told_of(tmp_path / "a.rw", made, **LINEAR)
+    assert found.name == "collective-algorithm" and 0.2 < found.cost_s < 0.4
+    assert "100 calls take about 400 ms" in found.evidence[0]
 
 
 def line_of(syntax, line):

@@ -30,15 +30,39 @@ def inside_s(timeline: Timeline) -> npt.NDArray[np.float64]:
     return found
 
 
-def lasts_s(timeline: Timeline) -> npt.NDArray[np.float64]:
-    """By collective of `timeline.collectives`, the time from when the last member has come until the last one leaves.
+def lasts_s(
+    timeline: Timeline, chosen: npt.NDArray[np.intp], group: npt.NDArray[np.intp]
+) -> npt.NDArray[np.float64]:
+    """By collective, the time from when the last member has come until the last one leaves, with a core for each.
 
     Of one communicator, these times follow each other: the member that leaves last comes to the next one after that.
+    What the member waited for a core that waited most in a collective is taken off: the others may have waited for it.
+    That is known between samples. All that a member waited then counts as in these calls, and evenly.
+
+    Args:
+        timeline: The exact trace.
+        chosen: Calls of `timeline.collectives`; 0 for all collectives of others.
+        group: By chosen call, what it is alike with: waiting for a core counts for each group alone.
     """
-    calls = timeline.collectives
-    found = np.zeros(len(calls.kind))
-    np.maximum.at(found, calls.number, inside_s(timeline))
-    return found
+    calls, spent_s = timeline.collectives, inside_s(timeline)[chosen]
+    interval, waits_s = np.zeros(len(chosen), np.int64), []
+    begin = 0
+    for rank, each in enumerate(timeline.ranks):
+        mine = calls.rank[chosen] == rank
+        own = np.zeros(1) if each.core_waits is None else each.core_waits.wait_s
+        if each.core_waits is not None:
+            interval[mine] = each.core_waits.interval[calls.row[chosen[mine]]]
+        interval[mine] += begin
+        waits_s.append(own)
+        begin += len(own)
+    places, of = np.unique(group * begin + interval, return_inverse=True)
+    within_s = np.bincount(of.reshape(-1), weights=spent_s, minlength=len(places))
+    wait_s = np.concatenate(waits_s)[places % begin] if len(places) else np.zeros(0)
+    part = np.divide(np.minimum(wait_s, within_s), within_s, out=np.zeros_like(within_s), where=within_s > 0)
+    found, core_s = np.zeros(len(calls.kind)), np.zeros(len(calls.kind))
+    np.maximum.at(found, calls.number[chosen], spent_s)
+    np.maximum.at(core_s, calls.number[chosen], spent_s * part[of.reshape(-1)])
+    return found - core_s
 
 
 @dataclass(frozen=True)
@@ -53,8 +77,9 @@ class Alike:
         element_bytes: Size of one element.
         total_bytes: As in the trace.
         count: How many.
-        lasts_s: What they take all together, from when all members have come until the last one leaves: as many times
-            the median, since no algorithm makes good what disturbs a few of them.
+        lasts_s: What they take all together, from when all members have come until the last one leaves, with a core for
+            each (`lasts_s`). It is as many times the median, since no algorithm makes good what disturbs a few of them,
+            and no more than the sum.
     """
 
     kind: int
@@ -126,7 +151,7 @@ def alike(timeline: Timeline, wanted: Callable[[int], bool]) -> list[Alike]:
         timeline: The exact trace.
         wanted: Whether a kind of call is looked at.
     """
-    calls, by_number_s = timeline.collectives, lasts_s(timeline)
+    calls = timeline.collectives
     columns = {
         name: np.empty(len(calls.rank), np.int64) for name in ("bytes", "bytes2", "datatype_bytes", "root")
     }
@@ -139,13 +164,16 @@ def alike(timeline: Timeline, wanted: Callable[[int], bool]) -> list[Alike]:
     chosen = np.flatnonzero(looked_at & (calls.comm >= 0))
     keys = np.column_stack([kind, calls.comm, columns["bytes"], columns["root"]])[chosen]
     distinct, of = np.unique(keys, axis=0, return_inverse=True)
+    of = of.reshape(-1)
+    by_number_s = lasts_s(timeline, chosen, of)
     found = []
     for number, (call, comm, size, root) in enumerate(distinct.tolist()):
         members = timeline.members[comm]
-        rows = chosen[of.reshape(-1) == number]
+        rows = chosen[of == number]
         if members is None or len(members) < 2:
             continue
         numbers = np.unique(calls.number[rows])
+        each_s = by_number_s[numbers]
         found.append(
             Alike(
                 call,
@@ -155,7 +183,7 @@ def alike(timeline: Timeline, wanted: Callable[[int], bool]) -> list[Alike]:
                 max(int(columns["datatype_bytes"][rows[0]]), 1),
                 int(columns["bytes2"][rows[0]]),
                 len(numbers),
-                len(numbers) * float(np.median(by_number_s[numbers])),
+                min(len(numbers) * float(np.median(each_s)), float(each_s.sum())),
             )
         )
     return sorted(found, key=lambda each: -each.lasts_s)

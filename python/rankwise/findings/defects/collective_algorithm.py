@@ -42,9 +42,11 @@ is judged only with a machine file.
 Shown if: the other algorithm is predicted to take less than two thirds of the
 time, and that saves 5 % of the run time and 10 ms.
 
-Its cost: the time of these calls (their number times the median), minus the
-part of it that the other algorithm would take by the two predictions. Time in
-which ranks waited for a core is subtracted before.
+Its cost: the time of these calls, minus the part of it that the other
+algorithm would take by the two predictions. The time of these calls is their
+number times the median, and never more than their sum. First, what a rank
+waited for a core is subtracted from each call: of the rank that waited most
+in it, because the others may have waited for that rank.
 
 It is wrong if: a run with the other algorithm takes as long. Libraries also
 have algorithms that Rankwise does not know, such as those in shared memory or
@@ -72,18 +74,15 @@ def find(evidence: Evidence) -> list[Finding]:
         raise RankwiseError("the algorithms of this MPI library are not known")
     library = "openmpi" if family == "openmpi" else "mpich"
     limit_s = max(LEAST_S, LEAST_SHARE * evidence.times.elapsed_s)
-    core_s = 0.0 if evidence.times.core_s is None else float(evidence.times.core_s.mean())
     settings = (evidence.recording.context["run"] or {}).get("settings") or {}
     found = []
     for each in alike(evidence.timeline, _is_looked_at)[:_MOST_LOOKED_AT]:
-        spent_s = each.lasts_s - core_s
-        if spent_s < limit_s or len(each.members) > _MOST_MEMBERS:
+        if each.lasts_s < limit_s or len(each.members) > _MOST_MEMBERS:
             continue
         default = each.default(algorithms_by_version(library, version), _nodes(evidence, each))
         slow = _slow(
             evidence,
             each,
-            spent_s,
             default,
             list(choices(library, each.operation)),
             forced(settings, library, each.operation),
@@ -100,7 +99,7 @@ def _is_looked_at(kind: int) -> bool:
 
 
 def _slow(
-    evidence: Evidence, of: Alike, spent_s: float, default: str, others: list[str], setting: Forced | None
+    evidence: Evidence, of: Alike, default: str, others: list[str], setting: Forced | None
 ) -> _Slow | None:
     nodes = _nodes(evidence, of)
     taken = default if setting is None else setting.algorithm
@@ -115,7 +114,7 @@ def _slow(
     better = min(known, key=lambda name: known[name])
     if time_s < _LEAST_RATIO * known[better]:
         return None
-    return _Slow(spent_s * (1 - known[better] / time_s), of, taken, better, time_s, known[better], setting)
+    return _Slow(of.lasts_s * (1 - known[better] / time_s), of, taken, better, time_s, known[better], setting)
 
 
 def _nodes(evidence: Evidence, of: Alike) -> list[int]:
@@ -160,12 +159,13 @@ def _finding(evidence: Evidence, library: str, slow: _Slow) -> Finding:
         do = "set " + " ".join(f"{name}={value}" for name, value in settings.items())
     on = f"on `{evidence.on_machine.path}`" if evidence.has_machine else "with assumed costs of messages"
     words = evidence.launcher and with_settings(evidence.command, evidence.launcher, settings)
+    cores = "" if evidence.times.core_s is None else "; time in which ranks waited for a core does not count"
     return Finding(
         name=NAME,
         sentence=f"{who} uses the algorithm {slow.taken}, {why}",
         evidence=[
-            f"{count_text(of.count)} calls take {seconds_text(of.lasts_s)}, "
-            "each from when all ranks have come until the last one leaves",
+            f"{count_text(of.count)} calls take about {seconds_text(of.lasts_s)}, "
+            f"each from when all ranks have come until the last one leaves{cores}",
             f"one is predicted to take {seconds_text(slow.time_s)} with {slow.taken} and "
             f"{seconds_text(slow.better_s)} with {slow.better}, {on}",
         ],
