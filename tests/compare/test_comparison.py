@@ -57,6 +57,11 @@ def test_of_counters_a_clock_is_a_time_and_all_switches_are_told_from_involuntar
     # THEN the clock has a unit, and the switches say which they are
     assert "task-clock 8 s 2 s -75.0 %" in told
     assert "context-switches, voluntary too 1.5 k 800 -46.7 %" in told
+    # AND for programs both have the names and numbers that perf gives them
+    assert main(["report", str(tmp_path / "a.rw"), str(tmp_path / "b.rw"), "--json"]) == 0
+    found = {each["what"]: each for each in json.loads(capsys.readouterr().out)["differences"]}
+    assert (found["task-clock"]["before"], found["task-clock"]["unit"]) == (8000 * MS, "")
+    assert found["context-switches"]["before"] == 1500
 
 
 def test_the_first_line_is_of_both_sides_as_that_of_the_page(tmp_path, capsys):

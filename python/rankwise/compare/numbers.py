@@ -12,7 +12,6 @@ import polars as pl
 from rankwise.errors import RankwiseError
 from rankwise.findings.evidence import Evidence
 from rankwise.placement.distribution import matrix_of, message_distribution
-from rankwise.quantities import CLOCKS
 from rankwise.recording import Recording
 from rankwise.recording.raw import CALL_CLASSES, CALL_NAMES
 
@@ -30,8 +29,6 @@ _USE = {
     "major_faults": ("major page faults", ""),
     "minor_faults": ("minor page faults", ""),
 }
-# perf's name alone does not say how this differs from the involuntary ones above.
-_NAMES = {"context-switches": "context-switches, voluntary too"}
 
 
 class Number(NamedTuple):
@@ -130,10 +127,7 @@ def _counters(evidence: Evidence) -> Iterator[Number]:
         if len(use) == evidence.recording.world_size and not use[column].null_count():
             yield Number("counters", what, unit, float(use[column].to_numpy().sum()))  # type: ignore[arg-type]
     for counter, value in counted(evidence.recording).items():
-        if counter in CLOCKS:
-            yield Number("counters", counter, "s", value * 1e-9)
-        else:
-            yield Number("counters", _NAMES.get(counter, counter), "", value)
+        yield Number("counters", counter, "", value)
 
 
 def counted(recording: Recording) -> dict[str, float]:

@@ -9,11 +9,13 @@ from typing import NamedTuple
 from rankwise.compare.comparison import Comparison, Difference
 from rankwise.compare.scaling import Scaling
 from rankwise.findings.finding import LEAST_SHARE
-from rankwise.quantities import bytes_text, count_text, counted, seconds_text
+from rankwise.quantities import CLOCKS, bytes_text, count_text, counted, seconds_text
 
 _LEAST_CHANGE = 0.02
 _LEAST_TIME = 0.005
 _MANY_TIMES = 10
+# perf's name alone does not say how these differ from the involuntary switches above them.
+_NAMES = {"context-switches": "context-switches, voluntary too"}
 
 
 class Side(NamedTuple):
@@ -26,7 +28,12 @@ class Side(NamedTuple):
 
 def name_of(each: Difference) -> str:
     """`load balance efficiency`, `MPI_Send, mean rank`."""
-    return f"{each.what} efficiency" if each.of == "efficiency" else each.what
+    return f"{each.what} efficiency" if each.of == "efficiency" else what_of(each)
+
+
+def what_of(each: Difference) -> str:
+    """The same below a heading that says what it belongs to."""
+    return _NAMES.get(each.what, each.what)
 
 
 def headline(found: Comparison, programs: Sequence[Side]) -> str:
@@ -63,6 +70,8 @@ def scaling_headline(found: Scaling, name: str) -> str:
 
 def value_text(each: Difference, value: float) -> str:
     """A value with its unit."""
+    if each.what in CLOCKS:
+        return seconds_text(value * 1e-9)
     if each.unit == "s":
         return seconds_text(value)
     if each.unit == "share":
