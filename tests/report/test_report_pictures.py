@@ -113,3 +113,48 @@ def test_back_to_nodes_shows_all_also_where_these_are_as_many_as_ranks(report, t
         page.evaluate("document.activeElement.blur()")
         assert pixels(canvas) == whole
         assert (shown.problems, shown.requests) == ([], [])
+
+
+def test_a_picture_that_fails_when_it_is_drawn_anew_says_so_and_leaves_the_others(report, tmp_path):
+    with opened(render(enlarged(report, 16)), tmp_path) as shown:
+        page = drawn(shown)
+        page.evaluate("() => new Promise(requestAnimationFrame)")
+        canvases = page.locator("canvas")
+        labels = canvases.evaluate_all(
+            "all => all.map(each => each.getAttribute('aria-label').split(';')[0])"
+        )
+        rasters = [
+            "bytes between nodes",
+            "messages between ranks",
+            "who waits for whom",
+            "what each rank did over time",
+        ]
+        others = sorted(set(labels) - set(rasters))
+        assert len(others) == len(labels) - len(rasters) > 0
+        # GIVEN that no raster can be drawn any more, and which pictures are written on
+        page.evaluate("""() => {
+            const own = CanvasRenderingContext2D.prototype, { createImageData, fillText } = own
+            window.written = new Set()
+            window.mend = () => { own.createImageData = createImageData }
+            own.createImageData = () => { throw new Error("broken") }
+            own.fillText = function (...given) {
+                window.written.add(this.canvas.getAttribute("aria-label").split(";")[0])
+                return fillText.apply(this, given)
+            }
+        }""")
+        # WHEN the colours change THEN all others are drawn, and each raster says in its place that it is missing
+        page.locator("#theme").click()
+        assert page.evaluate("[...window.written].sort()") == others
+        alerts = page.get_by_role("alert")
+        assert alerts.count() == len(rasters) == len(shown.problems)
+        for said, label in zip(alerts.all_inner_texts(), rasters, strict=True):
+            assert said.startswith(f'The picture "{label}" is not drawn or not whole') and "broken" in said
+        # AND so it is when the window gets narrower, where it is said no second time
+        page.evaluate("window.written.clear()")
+        page.set_viewport_size({"width": 700, "height": 900})
+        page.wait_for_function(f"window.written.size == {len(others)}")
+        assert alerts.count() == len(rasters) == len(shown.problems)
+        # WHEN they can be drawn again THEN nothing is missing
+        page.evaluate("window.mend()")
+        page.locator("#theme").click()
+        assert alerts.count() == 0 and page.evaluate("window.written.size") == len(labels)

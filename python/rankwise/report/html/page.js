@@ -115,15 +115,22 @@ function asText(label, told) {
     return made
 }
 
-// A canvas that draws itself anew as its width or the colours change. `at` says what is at a place; the arrows go there
+// Says in its place that something is missing, and by which fault.
+function fault(what, error) {
+    console.error(error)
+    const words = `${what} is not drawn or not whole, by a fault of the page: ${error}. Its numbers are in `
+    return element("p", { class: "gaps", role: "alert" }, words, element("code", { text: numbersOf() }), ".")
+}
+
+// A canvas that draws itself anew as its width or the colours change; what fails says so beside it. `at` says what is at a place; the arrows go there
 // in steps. `told` is the whole as text: see `asText`. `open` is called with a place that is clicked on, or where Enter is
 // pressed; `area` is where the arrows may go, and `beyond` is asked to bring there what is on the other side of its edge.
 function picture(holder, label, height, paint, at, step, told, { open, area, beyond } = {}) {
     const canvas = element("canvas", { tabindex: 0, role: "application", "aria-roledescription": "picture", "aria-label": `${label}; arrow keys say what is where` })
     const text = asText(label, told)
     holder.append(canvas, text)
-    let cursor = null, placed = false
-    const draw = () => {
+    let cursor = null, placed = false, missing = null
+    const paintAnew = () => {
         const width = holder.clientWidth
         if (!width || !canvas.isConnected) return
         const tall = height(width), ratio = Math.min(devicePixelRatio || 1, 2)
@@ -138,6 +145,17 @@ function picture(holder, label, height, paint, at, step, told, { open, area, bey
         if (cursor) {
             context.strokeStyle = getComputedStyle(canvas).color
             context.strokeRect(cursor[0] - 4, cursor[1] - 4, 8, 8)
+        }
+    }
+    // All others are drawn whatever happens here. The words stay while they are true, so that they are said once.
+    const draw = () => {
+        try {
+            paintAnew()
+            missing?.remove()
+            missing = null
+        } catch (error) {
+            if (missing) return
+            canvas.before(missing = fault(`The picture "${label}"`, error))
         }
     }
     const tell = (x, y) => {
@@ -383,9 +401,7 @@ function drawIn(name, make) {
     try {
         make(holder)
     } catch (error) {
-        console.error(error)
-        const words = `This is not drawn or not whole, by a fault of the page: ${error}. Its numbers are in `
-        holder.append(element("p", { class: "gaps", role: "alert" }, words, element("code", { text: numbersOf() }), "."))
+        holder.append(fault("This", error))
     }
 }
 
