@@ -4,10 +4,14 @@
 import msgspec
 import numpy as np
 import pytest
+from browser import drawn, opened
+from enlarged import enlarged
 
 from rankwise.placement.distribution import CommMatrix
 from rankwise.recording import Recording
 from rankwise.report.build import build
+from rankwise.report.data.map import NodeLinks
+from rankwise.report.html import render
 from rankwise.report.map import node_map
 from rankwise.report.placements import Asked, asked_placements, recorded_placement
 from rankwise.report.use import use
@@ -74,3 +78,23 @@ def test_an_interface_that_no_rank_used_is_not_in_the_map(recording):
 def test_a_rank_that_may_use_the_whole_node_has_no_core(record):
     (placed,) = build(Recording.open(record(bound=False))).map.placed
     assert [node.cores for node in placed.nodes] == [[[]] * 4] * 4
+
+
+def test_a_rank_whose_node_is_not_known_is_a_rank_all_the_same(report, tmp_path):
+    # GIVEN a map of all nodes but that of ranks 4 to 7, of which nobody knows where they ran
+    large = enlarged(report, 640)
+    whole = large.map.placed[0]
+    nodes = [node for node in whole.nodes if 4 not in node.ranks]
+    links = NodeLinks([], [], [], [], left_out=0)
+    placed = msgspec.structs.replace(whole, nodes=nodes, links=links)
+    text = render(msgspec.structs.replace(large, map=msgspec.structs.replace(large.map, placed=[placed])))
+    with opened(text, tmp_path) as shown:
+        drawn(shown)
+        ask, found = shown.page.locator("#map-picture input"), shown.page.locator("#map-picture .nodes").first
+        # WHEN one of them is asked for, and one that is not there
+        for rank, said in ((4, "The node of rank 4 is not known."), (640, "There is no rank 640 here.")):
+            ask.fill(str(rank))
+            ask.press("Enter")
+            # THEN each is told from the other
+            assert said in found.inner_text()
+        assert (shown.problems, shown.requests) == ([], [])

@@ -63,8 +63,9 @@ function placedMap(report, { nodes, links, more }) {
         const ask = element("input", { type: "number", min: 0, max: report.program.world_size - 1, size: 6 })
         ask.addEventListener("change", () => {
             const rank = Number(ask.value), node = nodes.find(each => each.ranks.includes(rank))
-            const there = more && rank >= 0 && rank < report.program.world_size
-            said.textContent = ask.value === "" || node ? "" : there ? `The node of rank ${rank} is not on this page: it is in ${numbersOf()}.` : `There is no rank ${rank} here.`
+            const there = Number.isInteger(rank) && rank >= 0 && rank < report.program.world_size
+            said.textContent = ask.value === "" || node ? "" : !there ? `There is no rank ${rank} here.`
+                : more ? `The node of rank ${rank} is not on this page: it is in ${numbersOf()}.` : `The node of rank ${rank} is not known.`
             found.replaceChildren(node && ask.value !== "" ? nodeBox(node, kinds[node.kind], true) : said.textContent)
         })
         parts.push(element("p", { class: "soft" }, `${nodes.length + (more?.nodes ?? 0)} nodes; the 8 with the most bytes to and from others. `, element("label", {}, "Node of rank ", ask)), found)
