@@ -292,6 +292,41 @@ def test_matrices_of_too_many_pairs_are_compared_by_parts_of_nodes(report, tmp_p
         assert (shown.problems, shown.requests) == ([], [])
 
 
+def test_matrices_of_many_ranks_are_compared_by_node_and_open_to_ranks(report, tmp_path):
+    # GIVEN two runs of 1024 ranks, of which each sends twice as much in the second one
+    recording, before = Recording.open(report.recording), halo(report, 1024, 26)
+    matrix = before.matrix
+    after = msgspec.structs.replace(
+        before, matrix=msgspec.structs.replace(matrix, bytes=[2 * each for each in matrix.bytes])
+    )
+    text = render_comparison(compare([recording], [recording]), before, after)
+    with opened(text, tmp_path) as shown:
+        page = drawn(shown)
+        holder = page.locator("#compared-picture")
+        canvas, level = holder.locator("canvas"), holder.locator("[role=tablist]").last
+        side = min(canvas.bounding_box()["width"] - 50, 660)
+
+        def place(row, column, rows):
+            return {"x": 46 + side * (column + 0.5) / rows, "y": 22 + side * (row + 0.5) / rows}
+
+        # WHEN the pointer is on the first of 16 nodes of 64 ranks, which are drawn in quarters
+        canvas.hover(position=place(8, 9, 64))
+        # THEN it says which ranks these are, and what all of them send
+        tip = page.locator(TIP).inner_text()
+        assert tip.startswith("node00002 (16 ranks, 128 to 143) to node00002 (16 ranks, 144 to 159): before ")
+        # WHEN the pair is clicked on
+        canvas.click(position=place(8, 9, 64))
+        # THEN its ranks are there, and a click leads back
+        assert level.locator("[aria-selected=true]").inner_text() == "ranks"
+        canvas.hover(position=place(15, 0, 16))
+        assert page.locator(TIP).inner_text() == (
+            "rank 143 to rank 144: before 1 kB, 1 message; after 2 kB, 1 message"
+        )
+        holder.get_by_role("button", name="back to nodes").click()
+        assert level.locator("[aria-selected=true]").inner_text() == "nodes"
+        assert (shown.problems, shown.requests) == ([], [])
+
+
 @pytest.fixture
 def placed(tmp_path, monkeypatch):
     """Function -> a recording of 16 ranks on these hosts, in which each sends to all, too many pairs for a page."""

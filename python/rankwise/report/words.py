@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Sequence
 from datetime import datetime, timezone
 
 from rankwise.placement.distribution_data import MessageDistribution, SizeRange
@@ -12,7 +13,6 @@ from rankwise.report.data import (
     Collective,
     CollectiveSize,
     PlacedDistribution,
-    Ranks,
     ReportData,
     UnsplitCall,
     Waiting,
@@ -428,17 +428,23 @@ def nodes_first(report: ReportData, matrix: CommMatrix | PairWaits) -> bool:
     That takes many ranks, and an order of them in which nodes are rows: that of a map, or by rank where the ranks of
     each node are next to each other.
     """
-    if matrix.ranks_per_group > 1 or report.program.world_size <= _MANY:
+    if matrix.ranks_per_group > 1 or not has_many(report.program.world_size):
         return False
-    return any(len(placed.nodes) > 1 for placed in report.map.placed) or _nodes_in_turn(report.ranks)
+    mapped = any(len(placed.nodes) > 1 for placed in report.map.placed)
+    return mapped or nodes_in_turn(report.ranks.rank, report.ranks.host)
 
 
-def _nodes_in_turn(ranks: Ranks) -> bool:
+def has_many(ranks: int) -> bool:
+    """Whether so many ranks are better seen by node first."""
+    return ranks > _MANY
+
+
+def nodes_in_turn(ranks: Sequence[int], hosts: Sequence[int]) -> bool:
     """Whether each of several nodes has consecutive ranks."""
-    host = dict(zip(ranks.rank, ranks.host, strict=True))
+    host = dict(zip(ranks, hosts, strict=True))
     begins = [
         host.get(0),
-        *(host[rank] for rank in ranks.rank if rank > 0 and host[rank] != host.get(rank - 1)),
+        *(host[rank] for rank in ranks if rank > 0 and host[rank] != host.get(rank - 1)),
     ]
     return 1 < len(begins) == len(set(begins))
 

@@ -159,13 +159,15 @@ function matrix(holder, largest, { label, view, switches = [], widest = 660 }) {
     back.addEventListener("click", leave)
     bar.append(back)
     holder.append(bar)
-    // Of what was opened, the text has only that, until other rows are chosen or all of them are shown.
-    const isTold = cell => !only?.turn.every(([which, to]) => chosen[which] == to)
-        || [shown.rows[cell], shown.columns[cell]].every((at, axis) => at >= only.from[axis] && at < only.from[axis] + only.counts[axis])
     // The largest first; of differences also what became less by much.
     const told = () => {
-        const { rows, columns, values, title, name, tip } = shown, strength = values.map(Math.abs)
-        const order = values.map((_, cell) => cell).filter(cell => values[cell] && isTold(cell)).sort((a, b) => strength[b] - strength[a])
+        const { rows, columns, values, title, name, tip } = shown, order = []
+        // Of what was opened, the text has only that, until other rows are chosen or all of them are shown.
+        const part = only?.turn.every(([which, to]) => chosen[which] == to)
+        const isOpen = (at, axis) => at >= only.from[axis] && at < only.from[axis] + only.counts[axis]
+        for (let cell = 0; cell < values.length; cell += 1)
+            if (values[cell] && (!part || isOpen(rows[cell], 0) && isOpen(columns[cell], 1))) order.push(cell)
+        order.sort((a, b) => Math.abs(values[b]) - Math.abs(values[a]))
         return [order.length, at => title(name(rows[order[at]]), name(columns[order[at]])) + tip(order[at])]
     }
     holder.append(panel)
@@ -231,10 +233,11 @@ function orders({ program, ranks, map }, { groups, ranks_per_group: unit, member
         return short ? `${first}` : named(first, last)
     }
     const changes = unit > 1 ? [] : ranks.rank.filter(rank => rank > 0 && host.get(rank) != host.get(rank - 1))
-    const begins = [0, ...changes], together = unit == 1 && new Set(begins.map(each => host.get(each))).size == begins.length
+    const begins = [0, ...changes], together = unit == 1 && begins.length > 1 && new Set(begins.map(each => host.get(each))).size == begins.length
     const nodes = begins.map((begin, at) => ({ name: program.hosts[host.get(begin)] ?? "?", begin, count: (begins[at + 1] ?? groups) - begin }))
     const found = [{ title: "by rank", name, row: at => at, lines: changes.length < groups / 2 ? changes : [], nodes: together ? nodes : null }]
-    for (const placed of unit > 1 ? [] : map.placed) {
+    // A map without some nodes has no order of all ranks.
+    for (const placed of unit > 1 ? [] : map.placed.filter(({ more }) => !more)) {
         const core = (node, at) => node.cores[at][0] ?? -1
         const order = placed.nodes.flatMap(node => node.ranks.map((rank, at) => [rank, core(node, at)]).sort((a, b) => a[1] - b[1] || a[0] - b[0]).map(([rank]) => rank))
         const row = new Map(order.map((rank, at) => [rank, at]))

@@ -123,13 +123,14 @@ def _page(
 ) -> str:
     runs = [run for _, run in kept.runs]
     drawn_map, hosts = kept.map(), runs[-1].program.hosts
+    by_node = kept.nodes_first()
     numbers = {
         "map": drawn_map,
         "program": {
             "world_size": max(each.program.world_size for each in runs),
             "hosts": hosts if kept.compared and all(each.program.hosts == hosts for each in runs) else [],
         },
-        "compared": kept.compared,
+        "compared": kept.compared and kept.compared | {"nodes_first": by_node},
         "ranks": kept.seats(),
     }
     return (
@@ -142,6 +143,7 @@ def _page(
             runs=runs,
             drawn_map=drawn_map,
             compared=kept.compared,
+            by_node=by_node,
             contents=contents.items(),
             time_legend=_legend(runs),
             chart_size=(curves.WIDTH, curves.HEIGHT),

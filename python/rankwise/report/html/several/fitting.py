@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from rankwise.report import words
 from rankwise.report.data import ReportData
 from rankwise.report.html.fitting import Cut, smaller_map
 from rankwise.report.html.several.matrices import matrices, seats
@@ -65,6 +66,16 @@ class Kept:
         return smaller_map(
             {"kinds": kinds, "placed": placed}, self.most_links // max(len(drawn), 1), self.most_nodes
         )
+
+    def nodes_first(self) -> bool:
+        """Whether compared matrices are of nodes first, of which the ranks can be seen: as of one run (`words`)."""
+        if not self.compared or self.compared["ranks_per_group"] > 1:
+            return False
+        seats = self.seats()
+        # Where a map lacks nodes, its order lacks ranks.
+        whole = [self.whole_maps[at][0]["nodes"] for at in self.mapped()] if self.most_nodes is None else []
+        known = any(len(nodes) > 1 for nodes in whole) or words.nodes_in_turn(seats["rank"], seats["host"])
+        return known and words.has_many(self.runs[-1][1].program.world_size)
 
     def seats(self) -> dict[str, list[int]]:
         """Of a comparison with matrices, the host of each rank."""
