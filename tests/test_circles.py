@@ -13,7 +13,17 @@ PYTHON = TOP / "python"
 
 # A room may import those before it.
 PYTHON_ORDER = (
-    ("errors", "quantities", "owner", "child", "locks", "scratch", "regular_files", "whole_files")
+    (
+        "errors",
+        "quantities",
+        "sentences",
+        "owner",
+        "child",
+        "locks",
+        "scratch",
+        "regular_files",
+        "whole_files",
+    )
     + ("short_memory", "cache_home", "site_build")
     + ("machine", "launchers", "workloads", "record", "recording", "exports")
     + (

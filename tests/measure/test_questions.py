@@ -166,7 +166,10 @@ def test_a_verdict_on_progress_needs_an_interval_on_one_side_of_half():
     assert verdict(0.8, 0.97, 1.1)[0] == "in-call"
     # THEN what lies on both sides is not decided, and what there is is said
     assert verdict(0.3, 0.6, 0.9) == (None, verdict(0.3, 0.6, 0.9)[1])
-    assert "60 % of the wait is left at 1.05 MB (30 to 90 %)" in verdict(0.3, 0.6, 0.9)[1]
+    assert (
+        "takes 60 % of the time that it takes without computation (between 30 and 90 %)"
+        in verdict(0.3, 0.6, 0.9)[1]
+    )
     # THEN few samples decide nothing, whatever they say
     few = progress.judge({(1 << 20, 400): Median(0.1, 0.1, 0.1, 3)})
     assert few[0] is None and "3 samples only" in few[1]
@@ -185,9 +188,9 @@ def test_overlap_is_the_share_of_the_exchange_that_computation_hides():
     assert answer.values["package_overlap_share"].value == pytest.approx(0.75, abs=0.01)
     # THEN it is said in sentences, and not as one row of figures
     assert answer.sentence == (
-        "do large messages advance while a rank computes? Package: yes. After computation 4 times as long as the "
-        "exchange, 25 % of the wait is left at 1.05 MB (25 to 25 %). 75 % of the exchange is hidden behind the "
-        "computation."
+        "do large messages advance while a rank computes? Package: yes. After a computation 4 times as long as the "
+        "exchange, the wait for 1.05 MB takes 25 % of the time that it takes without computation. 75 % of the exchange "
+        "is hidden behind the computation."
     )
     assert progress.verdicts(found) == {"package": "independent"}
     # THEN computation that messages hold up hides nothing, and never less than nothing

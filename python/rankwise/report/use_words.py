@@ -487,13 +487,3 @@ def piece_text(use: Use) -> str:
     """How long a piece of `over_time` is."""
     first = pieces(use)[0]
     return seconds_text(first.end_s - first.begin_s)
-
-
-def capital(sentence: str) -> str:
-    """A sentence's first letter as a capital; each sentence here begins with a word that is no name."""
-    return sentence[:1].upper() + sentence[1:]
-
-
-def uncapital(sentence: str) -> str:
-    """The reverse, for what goes on a line."""
-    return sentence[:1].lower() + sentence[1:].removesuffix(".")

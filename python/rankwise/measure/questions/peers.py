@@ -12,6 +12,7 @@ from rankwise.measure.questions.answer import Answer, Column, Plot, Question, Ta
 from rankwise.measure.questions.message_cpu import used_by_waiting
 from rankwise.measure.questions.settled import medians, slope
 from rankwise.quantities import bytes_text, seconds_text
+from rankwise.sentences import capital
 
 SIZES = (65536,)
 MOST_PEERS = 128
@@ -80,11 +81,9 @@ def answer(samples: pl.DataFrame, plan: Plan) -> Answer:
         values[key] = slope = _slope(grown) if most >= LEAST_PEERS else None
         if slope is None:
             reasons[key] = f"{most} peer{'s' if most > 1 else ''} only, at least {LEAST_PEERS} are needed"
-            said.append(f"{channel.capitalize()}: not known ({reasons[key]})")
+            said.append(f"{capital(channel)}: not known ({reasons[key]})")
         else:
-            said.append(
-                f"{channel.capitalize()}: {bytes_text(max(0.0, slope.value))} for each of {most} peers"
-            )
+            said.append(f"{capital(channel)}: {bytes_text(max(0.0, slope.value))} for each of {most} peers")
         key = f"{channel.replace(' ', '_')}_connect_s"
         values[key] = contact.get(channel)
         if values[key] is None:

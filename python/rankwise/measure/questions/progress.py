@@ -14,6 +14,7 @@ from rankwise.measure.plan import Plan
 from rankwise.measure.questions.answer import Answer, Column, Plot, Question, Task, Value
 from rankwise.measure.questions.settled import medians
 from rankwise.quantities import bytes_text
+from rankwise.sentences import capital
 
 SIZES = (1024, 16384, 65536, 262144, 1048576)
 QUICK_SIZES = (65536, 1048576)
@@ -63,7 +64,7 @@ def answer(samples: pl.DataFrame, plan: Plan) -> Answer:
         values[f"{channel}_progress"] = verdict
         if verdict is None:
             reasons[f"{channel}_progress"] = why
-        said.append(f"{_capital(channel)}: {_SAID[verdict]}. {_capital(why)}.")
+        said.append(f"{capital(channel)}: {_SAID[verdict]}. {capital(why)}.")
         hidden = _most({key: share for key, share in overlaps.items() if key[0] == channel})
         values[f"{channel}_overlap_share"] = hidden
         if hidden is None:
@@ -84,10 +85,6 @@ def answer(samples: pl.DataFrame, plan: Plan) -> Answer:
         reasons=reasons,
         plot=Plot("size", "left", "channel", log_y=False),
     )
-
-
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]
 
 
 def _most(overlaps: dict[tuple[int, float], Median]) -> Median | None:
@@ -115,9 +112,11 @@ def judge(left: dict[tuple[int, int], Median]) -> tuple[str | None, str]:
         return None, f"no sample from {bytes_text(LARGE)} on"
     size = max(large)
     share = large[size]
+    ends = [f"{100 * end:.0f}" for end in (share.low, share.high)]
+    interval = "" if ends[0] == ends[1] else f" (between {ends[0]} and {ends[1]} %)"
     evidence = (
-        f"after computation {most / 100:g} times as long as the exchange, {100 * share.value:.0f} % of the wait is "
-        f"left at {bytes_text(size)} ({100 * share.low:.0f} to {100 * share.high:.0f} %)"
+        f"after a computation {most / 100:g} times as long as the exchange, the wait for {bytes_text(size)} takes "
+        f"{100 * share.value:.0f} % of the time that it takes without computation{interval}"
     )
     if share.count < LEAST:
         return None, f"{evidence}, by {share.count} samples only"

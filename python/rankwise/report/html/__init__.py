@@ -42,6 +42,7 @@ from rankwise.report.html import (
     templates,
 )
 from rankwise.report.predicted import words as predicted_words
+from rankwise.sentences import capital
 
 # Rows of a table; others are in the JSON.
 _MOST_ROWS = 400  # of a table: with 500 nothing else fits into 2 MB at 10 000 ranks
@@ -60,6 +61,7 @@ def environment() -> jinja2.Environment:
         tuning_words=tuning,
         efficiency_words=efficiency_words,
         finding_words=finding_words,
+        capital=capital,
         counted=counted,
         count_text=count_text,
         bytes_text=bytes_text,

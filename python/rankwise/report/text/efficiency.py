@@ -12,7 +12,7 @@ from rankwise.findings.data import Efficiency
 from rankwise.report import efficiency_words as words
 from rankwise.report.data import ReportData
 from rankwise.report.text.tables import title
-from rankwise.report.use_words import uncapital
+from rankwise.sentences import uncapital
 
 _NAME, _BAR = 28, 40
 

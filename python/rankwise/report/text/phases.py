@@ -11,7 +11,7 @@ from rich.text import Text
 from rankwise.report.communication_words import iterations_text
 from rankwise.report.data import ReportData
 from rankwise.report.text.tables import title
-from rankwise.report.use_words import uncapital
+from rankwise.sentences import uncapital
 
 
 def view(report: ReportData) -> list[RenderableType]:

@@ -13,8 +13,8 @@ from rankwise.report import FIRST_RANKS
 from rankwise.report import time_words as words
 from rankwise.report.data import ReportData
 from rankwise.report.text.tables import title
-from rankwise.report.use_words import uncapital
 from rankwise.report.words import percent
+from rankwise.sentences import uncapital
 
 # Of each part, what it is drawn with.
 _DRAWN = {

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from rankwise.errors import RankwiseError
 from rankwise.machine.topology import NodeTopology
+from rankwise.sentences import capital
 from rankwise.study.arrangements import full_ranks, spread
 from rankwise.study.cases import Case, Outcome, Seats
 from rankwise.study.compared import SLOWER, about_equal, holds, joined, listed, percent_more
@@ -72,7 +73,7 @@ def run(request: Request) -> StudyResult:
         how=how,
         verdict=f"Slower with {many} ranks on one node than on {few} nodes: {joined(worse) or 'none'}.",
         tables=[
-            _table(f"{many.capitalize()} ranks: time by that on {few} nodes", by_full),
+            _table(f"{capital(many)} ranks: time by that on {few} nodes", by_full),
             *([_table("Two ranks: time by that on two nodes", by_two)] if by_two else []),
             *_interfaces(request, platform, running, ranks, full),
         ],
