@@ -18,8 +18,8 @@ def sentences(page: str) -> list[str]:
 def line(page: str) -> str:
     """Scale, order and errors of the first of them, without what else stands in brackets."""
     first = sentences(page)[0]
-    if found := re.match(r"Held out \(([^;)]*)[^)]*\): (.*)", first):
-        first = f"{found[1]}: {found[2]}"
+    if found := re.match(r"Held out(?: \([^)]*\))?: (.*)", first):
+        first = found[1]
     said = re.sub(r" \([^)]*\)", "", first).partition(";")[0].rstrip(".") + ".\n"
     return said[0].upper() + said[1:]
 

@@ -138,16 +138,16 @@ def sentence(half: Group) -> str:
     found = summary([case.compare() for case in half.cases], "predicted")
     commits = dict.fromkeys(each.options.frozen for each in half.documents if each.options.frozen)
     since = " and ".join(f"`{each}`" for each in commits)
-    of = _scale(half) + (f"; not compared with a prediction before commit {since}" if commits else "")
-    begin = f"{half.name} ({of}): "
+    of = f" (not compared with a prediction before commit {since})" if commits else ""
+    begin = f"{half.name}{of}: {_scale(half)} "
     if found.median_error is None:
-        return begin + "no run counts of any placement but the recorded one."
+        return begin + "No run counts of any placement but the recorded one."
     ordered = (
-        f"in {counted(found.pairs, 'pair')} of placements one was clearly faster (measured intervals do not overlap). "
+        f"In {counted(found.pairs, 'pair')} of placements one was clearly faster (measured intervals do not overlap). "
         f"Rankwise predicted the right one in {found.ordered} of them"
         + _beside(half, lambda other: f"in {other.ordered} of {other.pairs}" if other.pairs else "")
         if found.pairs
-        else "no pair of placements could be judged, because there are too few runs or measured intervals overlap"
+        else "No pair of placements could be judged, because there are too few runs or measured intervals overlap"
     )
     errors = _beside(half, lambda other: share(other.median_error, digits=1) if other.times else "")
     said = (
@@ -165,7 +165,7 @@ def sentence(half: Group) -> str:
 
 
 def _scale(half: Group) -> str:
-    """How many programs ran, on what."""
+    """How many programs ran, and on what: two sentences."""
 
     def each(values: Iterable[object]) -> str:
         return " and ".join(map(str, dict.fromkeys(values)))
@@ -174,11 +174,11 @@ def _scale(half: Group) -> str:
     ranks = each(count for one in options for count in one.ranks)
     nodes = each(one.nodes for one in options)
     known = {document.context.get("processors") for document in half.documents} - {None}
-    on = f"{nodes} nodes that {each(known)} processors emulate" if known else f"{nodes} emulated nodes"
+    on = f"{each(known)} processors emulated {nodes} nodes" if known else f"The {nodes} nodes were emulated"
     rates = each(f"{rate * 8 / 1e6:g}" for one in options for rate in one.rates_bytes_per_s)
     programs = counted(len(half.programs), "program")
     libraries = each(LIBRARIES[mpi] for mpi in half.mpis)
-    return f"{programs} with {ranks} ranks each, over {libraries}, on {on}, at {rates} Mbit/s"
+    return f"{programs} ran with {ranks} ranks each, over {libraries}. {on}, at {rates} Mbit/s."
 
 
 def _beside(half: Group, show: Callable[[Summary], str]) -> str:

@@ -95,12 +95,12 @@ def test_what_is_held_out_comes_first_with_its_commit(tmp_path):
     text = page.render("accuracy", [ours, held])
     # THEN its first sentence and its first row are of these alone, and the commit is named
     first, second = text.split("In short:\n\n", 1)[1].splitlines()[:2]
-    scale = "1 program with 2 ranks each, over Open MPI, on 2 emulated nodes, at 100 Mbit/s"
-    right = "in 1 pair of placements one was clearly faster (measured intervals do not overlap). Rankwise predicted "
+    scale = "1 program ran with 2 ranks each, over Open MPI. The 2 nodes were emulated, at 100 Mbit/s."
+    right = "In 1 pair of placements one was clearly faster (measured intervals do not overlap). Rankwise predicted "
     since = "not compared with a prediction before commit `0123abc`"
-    assert first.startswith(f"* Held out ({scale}; {since}): {right}")
+    assert first.startswith(f"* Held out ({since}): {scale} {right}")
     assert "the worst by +20 %" in first
-    assert second.startswith(f"* Development ({scale}): {right}")
+    assert second.startswith(f"* Development: {scale} {right}")
     assert text.index("| Held out, Open MPI: ") < text.index("| Development, Open MPI: ")
     # AND what misses its aim stands out, of these alone
     assert row(text, "| Held out, Open MPI: 1 program, 1 case | Rankwise |")[3:5] == [
@@ -148,8 +148,8 @@ def test_runs_that_do_not_count_are_told_with_their_reason(tmp_path):
     found = row(text, "| development: one, Open MPI, 2 ranks, 100mbit |")
     assert found[1:] == ["the recorded run, so all of it", "messages lay for 7.0% of the time"]
     assert (
-        "* Development (0 programs with 2 ranks each, over Open MPI, on 2 emulated nodes, at 100 Mbit/s): no run "
-        "counts of any placement but the recorded one." in text
+        "* Development: 0 programs ran with 2 ranks each, over Open MPI. The 2 nodes were emulated, at 100 Mbit/s. No "
+        "run counts of any placement but the recorded one." in text
     )
 
 
