@@ -67,7 +67,7 @@ RUNS = [
 DOCUMENTS = [TOP / "README.md", *sorted((TOP / "docs").rglob("*.md"))]
 # How far a search comes depends on the machine.
 MASKED = [
-    re.compile(r"(?<=^they differ by ).*"),
+    re.compile(r"(?<=^estimates and replays differ by ).*"),
 ]
 QUOTE = re.compile(r"<!-- transcript: (\S+) -->\n")
 # Where programs are installed, and what depends on who else uses the machine.
@@ -98,7 +98,7 @@ def form(line: str, measured: bool = False) -> str:
     line = re.sub("─+", "─", line)  # as wide as its table
     line = CHANNEL.sub("package", line) if measured else line
     line = OF_THE_MOMENT.sub(lambda found: "valid" if "valid" in found[1] else found[1], line)
-    return " ".join(FIGURE.sub("#", EQUAL.sub("+0.0%", line)).split())
+    return " ".join(FIGURE.sub("#", EQUAL.sub("+0.0 %", line)).split())
 
 
 @pytest.fixture

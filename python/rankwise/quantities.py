@@ -24,6 +24,11 @@ def rounded(count: int, noun: str) -> str:
     return counted(count, noun) if count < 10_000 else f"{count_text(count)} {noun}s"
 
 
+def share_text(share: float, digits: int = 0, sign: str = "") -> str:
+    """A part of 1 in per cent: `20 %`; with digits behind the point and a `+` before what is more, `+6.3 %`."""
+    return f"{100 * share:{sign}.{digits}f} %"
+
+
 def bytes_text(value: float) -> str:
     """A size in powers of 1000: `999 B`, `1.24 kB`, `38 MB`."""
     return _scaled(value, 1000.0, ("B", "kB", "MB", "GB", "TB", "PB")) if value >= 1000 else f"{value:.0f} B"

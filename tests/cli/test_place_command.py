@@ -92,7 +92,7 @@ def test_how_far_the_estimates_of_the_search_are_from_the_replays_is_said(place,
     assert estimate_error["gap"] == pytest.approx(0.25)
     assert estimate_error["tau"] == pytest.approx(1)
     assert place("-f") == 0
-    assert "the final choice replayed times: they differ by 25.0% (mean of" in " ".join(
+    assert "and replays decided: estimates and replays differ by 25.0 % (mean of" in " ".join(
         capsys.readouterr().out.split()
     )
     assert place("-f", "--objective", "bytes", "--json") == 0

@@ -26,9 +26,9 @@ def test_the_cores_are_written_and_the_costs_said_beside_the_bound(capsys):
     assert sorted(cores) == list(range(8))
     # THEN two edges join the nodes, two the packages of a node, four the cores of a package: 20 + 6 + 4
     rows = [line.split() for line in out.splitlines()]
-    assert ["blocked", "80", "+166.7%", "8"] in rows
+    assert ["blocked", "80", "+166.7", "%", "8"] in rows
     assert next(row for row in rows if row[:1] == ["best:"])[-2:] == ["30", "2"]
-    assert "no placement is below 16 " in out and "is 87.5% above that" in out
+    assert "no placement is below 16 " in out and "is 87.5 % above that" in out
     assert err == "Wrote ring.cores\n"
 
 

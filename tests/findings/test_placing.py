@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Findings of where ranks are: their order, better placements, interfaces."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -10,7 +12,9 @@ from pairs import LAPS, MB, MS, pairs, save
 from raw_writer import FINALIZED, TRACED, Rank, u, write_recording, z
 
 from rankwise.errors import RankwiseError
+from rankwise.explain.loss import Loss
 from rankwise.findings.catalogue import findings_of
+from rankwise.findings.defects import order_does_not_matter
 from rankwise.findings.evidence import Evidence
 from rankwise.findings.on_machine import OnMachine
 from rankwise.findings.order import crossings, in_order
@@ -44,8 +48,8 @@ def test_ranks_dealt_round_the_nodes_while_neighbours_talk(tmp_path):
     # THEN all bytes go between nodes and need not, and what order saves is the messages' 10 ms, 40 times
     order = told["order-against-hierarchy"]
     assert order.sentence == (
-        "ranks are not in the order of the machine: now 100 % of the bytes go between nodes; in that order it would "
-        "be 0 %"
+        "ranks are not in the order of the machine: now 100 % of the bytes go between nodes, and in the order of the "
+        "machine 0 % would"
     )
     assert order.cost_s == pytest.approx(0.4, rel=0.05)
     # AND the search has nothing better, which is not told twice
@@ -175,3 +179,27 @@ def test_order_takes_the_same_seats_whoever_had_them(seats):
     ordered = in_order(placement)
     assert ordered.node.tolist() == [0] * 4 + [1] * 4
     assert np.array_equal(ordered.cores, [0, 1, 2, 3] * 2)
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "words"),
+    [
+        ("resource", "nic_tx+nic_rx", "the network interfaces (nic_tx, nic_rx)"),
+        ("resource", "memory", "the resource memory"),
+        ("channel", "network", "the channel network"),
+    ],
+)
+def test_what_costs_time_where_order_does_not_matter_has_the_words_of_reports(kind, name, words):
+    # GIVEN placements that all take 10 s, of which 4 s are lost to one thing
+    times = SimpleNamespace(makespan_s=10.0, prediction=True)
+    there = SimpleNamespace(
+        recorded=SimpleNamespace(node=[0, 1]),
+        prediction=times,
+        candidates=[times, times],
+        losses=[Loss(kind, name, "all", 4.0)],
+    )
+    # WHEN
+    (found,) = order_does_not_matter.find(SimpleNamespace(on_machine=there, mpi_share=0.5))
+    # THEN it is named as elsewhere in the report
+    assert found.sentence.endswith(f"; time is lost to {words}")
+    assert found.evidence == [f"if {words} took no time, the run would take 4 s less"]

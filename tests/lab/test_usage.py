@@ -35,8 +35,8 @@ def test_shares_are_of_the_time_between_init_and_finalize(tmp_path):
 @pytest.mark.parametrize(
     "late, stolen, word",
     [
-        (200, 0, "for 20.0% of the time messages waited for a rank that slept"),
-        (0, 20, "other virtual machines took 20%"),
+        (200, 0, "for 20.0 % of the time messages waited for a rank that slept"),
+        (0, 20, "other virtual machines took 20 %"),
     ],
 )
 def test_a_run_that_sleeps_or_other_machines_decided_is_not_valid_and_the_reason_is_said(

@@ -38,7 +38,7 @@ def test_the_sentences_name_what_changed_and_the_largest_change_comes_first():
     assert found == [
         "the mean rank waits 3 s instead of 5 s",
         "the busiest network interface is at work 3 s instead of 4 s",
-        "50% fewer bytes cross the network",
+        "50 % fewer bytes cross the network",
         "a memory has up to 1 rank instead of 2 ranks",
         "0 of 2 ranks are on another node than with blocked",
     ]
@@ -67,7 +67,7 @@ def test_a_slower_placement_that_was_asked_for_is_said_to_be_slower():
     now = prediction(5.0, [(0, 0), (0, 1)], 100, 1.0)
     assert reasons(now, then, "blocked", TOPOLOGY) == [
         "the predicted time is 5 s instead of 4 s",
-        "50% fewer bytes cross the network",
+        "50 % fewer bytes cross the network",
         "0 of 2 ranks are on another node than with blocked",
     ]
 
@@ -75,10 +75,10 @@ def test_a_slower_placement_that_was_asked_for_is_said_to_be_slower():
 @pytest.mark.parametrize(
     ("now", "then", "said"),
     [
-        (1, 100_000, "over 99% fewer"),
-        (0, 1000, "100% fewer"),
+        (1, 100_000, "over 99 % fewer"),
+        (0, 1000, "100 % fewer"),
         (100_001, 100_000, "hardly more"),
-        (3, 1, "200% more"),
+        (3, 1, "200 % more"),
     ],
 )
 def test_shares_that_round_to_none_or_all_are_said_in_words(now, then, said):

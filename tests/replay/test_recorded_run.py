@@ -59,8 +59,10 @@ def test_predict_says_both_parts_of_the_interval(tmp_path, monkeypatch, capsys):
     assert main(words) == 0
     out = capsys.readouterr().out
     assert "recorded: 806 us, 773 us - 840 us" in out
-    assert "recorded run: 800 us, replayed 1 ms, +25.0 % (ranks -20.0 % to +25.0 %)" in out
-    assert "replayed, not anchored: 1 ms, 727 us - 1.38 ms" in out
+    assert (
+        "the recorded run took 800 us, and its replay takes 1 ms: +25.0 % (ranks: -20.0 % to +25.0 %)" in out
+    )
+    assert "without this correction: 1 ms, 727 us - 1.38 ms" in out
     # WHEN something is changed by hand
     assert main([*words, "--set", "network.L=1s", "--plain", "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
@@ -91,7 +93,7 @@ def test_a_run_that_is_far_off_is_warned_of(tmp_path, monkeypatch, capsys):
     # THEN they are what is named
     said = " ".join(capsys.readouterr().err.split())
     assert (
-        "calls that are not modelled took 42% of the ranks' time, most of it `MPI_Win_fence`, `MPI_Put`"
+        "calls that are not modelled took 42 % of the ranks' time, most of it `MPI_Win_fence`, `MPI_Put`"
         in said
     )
     assert "something else" not in said

@@ -8,7 +8,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from rankwise.errors import RankwiseError
-from rankwise.quantities import count_text
+from rankwise.quantities import count_text, share_text
 
 if TYPE_CHECKING:
     from rankwise.cli.terminal import Terminal
@@ -107,7 +107,7 @@ def _how_good(cost: float, lower_bound: float) -> str:
         return f"{proven}:\nthe best one here cannot be improved"
     if lower_bound <= 0:
         return proven
-    return f"{proven}:\nthe best one here is {cost / lower_bound - 1:.1%} above that"
+    return f"{proven}:\nthe best one here is {share_text(cost / lower_bound - 1, 1)} above that"
 
 
 def _text(weight: float) -> str:
@@ -116,7 +116,11 @@ def _text(weight: float) -> str:
 
 
 def _more(value: float, reference: float) -> str:
-    return f"+{value / reference - 1:.1%}" if reference > 0 else ("+0.0%" if value == reference else "")
+    return (
+        share_text(value / reference - 1, 1, "+")
+        if reference > 0
+        else ("+0.0 %" if value == reference else "")
+    )
 
 
 def _document(

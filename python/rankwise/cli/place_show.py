@@ -60,7 +60,7 @@ def show(
     from rankwise.cli.predict_show import show_run
     from rankwise.placement.place import predicted
     from rankwise.placement.reasons import network_bytes
-    from rankwise.quantities import bytes_text, interval_text, seconds_text
+    from rankwise.quantities import bytes_text, interval_text, seconds_text, share_text
 
     best, machine = candidates[-1], predictor.machine
     rows = []
@@ -71,7 +71,7 @@ def show(
                 candidate.name,
                 seconds_text(candidate.makespan_s),
                 interval_text(predicted(candidate).interval),
-                "best" if candidate is best else "equal" if over <= 0 else f"{over:+.1%}",
+                "best" if candidate is best else "equal" if over <= 0 else share_text(over, 1, "+"),
                 bytes_text(network_bytes(predicted(candidate))),
                 seconds_text(predicted(candidate).busiest_interface_s()),
             ]
@@ -127,6 +127,7 @@ def _show_sharing(
     from rankwise.placement.place import predicted
     from rankwise.placement.reasons import network_share
     from rankwise.placement.sharing import sharing
+    from rankwise.quantities import share_text
 
     found = [sharing(each.placement, topology, machine) for each in candidates]
     caches = list(dict.fromkeys(name for each in found for name in each.caches))
@@ -139,23 +140,28 @@ def _show_sharing(
         rows.append(
             [
                 candidate.name,
-                *(None if share is None else f"{share:.0%}" for share in shares),
+                *(None if share is None else share_text(share) for share in shares),
                 *(None if count is None else count.most for count in counts),
                 *(() if shared.interrupted is None else (_some(shared.interrupted),)),
             ]
         )
-    terminal.result("share of bytes on the network; most ranks on one node, in one memory, ...:\n")
+    terminal.result("network share: the part of all bytes that crosses the network")
+    terminal.result("if even: the same part, if all pairs of ranks sent as much")
+    terminal.result("node, memory, ...: at most so many ranks share one of these\n")
     terminal.table(head, rows)
 
 
 def show_estimate_error(terminal: Terminal, estimate_error: EstimateError | None) -> None:
     """How far the times that the search went by are from those that decided."""
+    from rankwise.quantities import share_text
+
     if estimate_error is None or estimate_error.gap is None:
         return
     order = "" if estimate_error.tau is None else f"; Kendall's tau of their orders: {estimate_error.tau:.2f}"
     terminal.result(
-        "\nthe search used estimated times, the final choice replayed times:\n"
-        f"they differ by {estimate_error.gap:.1%} (mean of {estimate_error.placements} placements{order})"
+        "\nthe search estimated the time of each placement, and replays decided:\n"
+        f"estimates and replays differ by {share_text(estimate_error.gap, 1)} (mean of "
+        f"{estimate_error.placements} placements{order})"
     )
 
 

@@ -175,6 +175,8 @@ def warn_of_model_error(
     terminal: Terminal, machine: str, run: RecordedRun | None, not_modelled: dict[str, float]
 ) -> None:
     """Say so where the recorded run is far from what this machine is predicted to need for it."""
+    from rankwise.quantities import share_text
+
     if run and run.factor > FAR_OFF:
         than = "as long as" if run.error < 0 else "as fast as"
         hint = (
@@ -184,7 +186,7 @@ def warn_of_model_error(
         part = sum(not_modelled.values())
         if part > _MUCH:
             longest = ", ".join(f"`{call}`" for call in list(not_modelled)[:3])
-            hint = f"calls that are not modelled took {part:.0%} of the ranks' time, most of it {longest}"
+            hint = f"calls that are not modelled took {share_text(part)} of the ranks' time, most of it {longest}"
         terminal.warning(
             f"the recorded run was {run.factor:.1f} times {than} its replay on {machine}",
             "model-error",

@@ -153,13 +153,12 @@ def _how_sure(terminal: Terminal, outcome: Outcome, run: Sequence[str]) -> None:
     found = outcome.prediction.interval
     if found and found.replays:
         ends = f"{seconds_text(found.numbers_low_s)} - {seconds_text(found.numbers_high_s)}"
-        lines.append(
-            f"with the machine's numbers varied: {ends} ({100 * found.confidence:.0f} % of {found.replays} replays)"
-        )
+        share = f"{100 * found.confidence:.0f} % of {found.replays} replays"
+        lines.append(f"with slightly different machine numbers: {ends} ({share})")
     lines += run
     if plain := outcome.prediction.plain:
         interval = f", {interval_text(plain.interval)}" if plain.interval else ""
-        lines.append(f"replayed, not anchored: {seconds_text(plain.makespan_s)}{interval}")
+        lines.append(f"without this correction: {seconds_text(plain.makespan_s)}{interval}")
     if outcome.ties:
         lines.append(f"tie order: {_ties(outcome.ties, outcome.prediction.makespan_s)}")
     if lines:
@@ -185,13 +184,14 @@ def _run(predictor: Predictor, source: Source, where: str = "") -> list[str]:
     run = predictor.run
     if run is None:
         return []
+    ranks = f"{_percent(run.rank_errors.min())} to {_percent(run.rank_errors.max())}"
     lines = [
-        f"recorded run{where}: {seconds_text(run.recorded_s)}, replayed {seconds_text(run.predicted_s)}, "
-        f"{_percent(run.error)} (ranks {_percent(run.rank_errors.min())} to {_percent(run.rank_errors.max())})"
+        f"the recorded run took {seconds_text(run.recorded_s)}, and its replay{where} takes "
+        f"{seconds_text(run.predicted_s)}: {_percent(run.error)} (ranks: {ranks})"
     ]
     if predictor.anchor:
         lines.append(
-            f"anchored at it: replayed times are multiplied by {predictor.scale:.3f} (not with `--plain`)"
+            f"so replayed times are multiplied by {predictor.scale:.3f} (anchored; not with `--plain`)"
         )
     if found := unexplained(predictor, source):
         lines.append(f"not explained by the replay: {_not_explained(run, found)}")

@@ -9,7 +9,7 @@ import numpy as np
 
 from rankwise.machine.channels import SELF
 from rankwise.placement.sharing import Sharing, sharing
-from rankwise.quantities import seconds_text
+from rankwise.quantities import seconds_text, share_text
 
 if TYPE_CHECKING:
     from rankwise.machine.machine import Machine
@@ -88,7 +88,7 @@ def in_doubt(best: Prediction, present: Prediction) -> str:
     """That what a placement saves is not more than predictions are off by."""
     saved = 1 - best.makespan_s / present.makespan_s
     return (
-        f"the saving of {saved:.1%} against the recorded placement may be an error of the model; "
+        f"the saving of {share_text(saved, 1)} against the recorded placement may be an error of the model; "
         "measure both before you rely on it"
     )
 
@@ -97,7 +97,7 @@ def why_it_stays(found: Prediction, present: Prediction) -> str:
     """Why the present placement stays although one was found that is predicted to be faster."""
     saved = 1 - found.makespan_s / present.makespan_s
     return (
-        f"no placement is known to be better: the best that was found saves {saved:.1%}, "
+        f"no placement is known to be better: the best that was found saves {share_text(saved, 1)}, "
         "which may be an error of the model"
     )
 
@@ -131,8 +131,8 @@ def _interrupted(best: Prediction, ranks: list[int]) -> str:
     word = "rank" if len(ranks) == 1 else "ranks"
     verb = "waits" if len(ranks) == 1 else "wait"
     return (
-        f"{word} {listed} on the interrupt core {verb} {share[ranks].mean():.0%} of the time, "
-        f"all ranks {share.mean():.0%}"
+        f"{word} {listed} on the interrupt core {verb} {share_text(share[ranks].mean())} of the time, "
+        f"all ranks {share_text(share.mean())}"
     )
 
 
@@ -144,11 +144,11 @@ def _spares_the_network(best: Prediction, other: Prediction) -> bool:
 
 
 def _share(now: int, then: int) -> str:
-    """`24% fewer`; never `0% fewer`, nor `100% fewer` where some are left."""
+    """`24 % fewer`; never `0 % fewer`, nor `100 % fewer` where some are left."""
     share, direction = abs(now / then - 1), "fewer" if now < then else "more"
     if now and direction == "fewer" and share > 0.995:
-        return "over 99% fewer"
-    return f"{share:.0%} {direction}" if share >= 0.005 else f"hardly {direction}"
+        return "over 99 % fewer"
+    return f"{share_text(share)} {direction}" if share >= 0.005 else f"hardly {direction}"
 
 
 def _ranks(count: int) -> str:

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import msgspec
 
+from rankwise.quantities import share_text
+
 # Of 56 runs whose time on a cluster was known those with at most this were off by at most 5 %, and all others by at
 # most 1.2 times their share (bench/lab_validity.py, docs/lab.md).
 MOST_LATE = 0.05
@@ -46,12 +48,13 @@ class Usage(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         found = []
         if self.late_share > MOST_LATE:
             found.append(
-                f"for {self.late_share:.1%} of the time messages waited for a rank that slept or had no processor "
-                f"(limit: {MOST_LATE:.0%})"
+                f"for {share_text(self.late_share, 1)} of the time messages waited for a rank that slept or had no "
+                f"processor (the limit is {share_text(MOST_LATE)})"
             )
         if self.stolen_share > MOST_STOLEN:
             found.append(
-                f"other virtual machines took {self.stolen_share:.0%} of a processor (limit: {MOST_STOLEN:.0%})"
+                f"other virtual machines took {share_text(self.stolen_share)} of a processor (the limit is "
+                f"{share_text(MOST_STOLEN)})"
             )
         return found
 
@@ -61,15 +64,16 @@ class Usage(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return not self.reasons
 
     def numbers(self) -> str:
-        """What it goes by, in words."""
+        """What it goes by, in sentences; the last one without its full stop."""
         return (
-            f"processors busy {self.busy_share:.0%} (network protocols {self.protocol_share:.0%}); ranks waited for a "
-            f"processor for {self.waited_share:.0%} of the time, and messages for a sleeping rank for "
-            f"{self.late_share:.0%}; {self.sleeps_per_s:.0f} sleeps a second"
+            f"Processors were busy for {share_text(self.busy_share)} of the time ({share_text(self.protocol_share)} "
+            f"with network protocols). Ranks waited for a processor for {share_text(self.waited_share)}, and messages "
+            f"for a sleeping rank for {share_text(self.late_share)}. Each rank slept {self.sleeps_per_s:.0f} times a "
+            "second"
         )
 
     def sentence(self) -> str:
         """The line that is said of a run."""
         if self.valid:
-            return f"valid: {self.numbers()}"
-        return f"not valid, a cluster would take another time: {'; '.join(self.reasons)}; {self.numbers()}"
+            return f"valid: a cluster with equally slow cores would take about as long. {self.numbers()}"
+        return f"not valid: a cluster would take another time, because {' and '.join(self.reasons)}. {self.numbers()}"

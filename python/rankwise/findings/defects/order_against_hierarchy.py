@@ -46,7 +46,8 @@ rank that computes most and does not wait for others.
 Its cost: the predicted time of the recorded placement, minus that in order.
 This needs a trace and a machine file. Otherwise the cost is not known.
 
-It is wrong if: the same run takes as long with the ranks in that order.
+It is wrong if: the same run takes as long with the ranks in the order of the
+machine.
 """
 
 
@@ -70,9 +71,10 @@ def find(evidence: Evidence) -> list[Finding]:
         Finding(
             name=NAME,
             sentence=f"ranks are not in the order of the machine: now {worst.as_ran * 100:.0f} % of the bytes go "
-            f"{worst.words}; in that order it would be {worst.in_order * 100:.0f} %",
+            f"{worst.words}, and in the order of the machine {worst.in_order * 100:.0f} % would",
             evidence=[
-                f"now {each.as_ran * 100:.0f} % go {each.words}; in that order it would be {each.in_order * 100:.0f} %"
+                f"now {each.as_ran * 100:.0f} % go {each.words}, and in the order of the machine "
+                f"{each.in_order * 100:.0f} % would"
                 for each in against[1:3]
             ],
             ranks=[],
@@ -81,7 +83,7 @@ def find(evidence: Evidence) -> list[Finding]:
             do=_DO.get(launcher, "have the launcher fill each cache, package and node before the next one"),
             command=_command(evidence) or (None if cost_s is not None else _report_command(evidence)),
             confidence="medium",
-            refuted_by="a run with the ranks in that order that takes as long",
+            refuted_by="a run with the ranks in the order of the machine that takes as long",
         )
     ]
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from rankwise.explain.loss import Loss, loss_name
 from rankwise.findings.evidence import Evidence
 from rankwise.findings.finding import Finding
 from rankwise.quantities import seconds_text
@@ -47,20 +48,25 @@ def find(evidence: Evidence) -> list[Finding]:
     top = max(parts, key=lambda each: each.lost_s, default=None)
     if top is None or top.lost_s < _LEAST_LOSS * there.prediction.makespan_s:
         return []
+    what = _words(top)
     return [
         Finding(
             name=NAME,
             sentence=f"the order of the ranks does not matter here: {len(times)} placements are within "
-            f"{_MOST_DIFFERENCE * 100:.0f} % of each other; what costs time is the {top.kind} {top.name}",
-            evidence=[
-                f"if the {top.kind} {top.name} took no time, the run would take {seconds_text(top.lost_s)} less"
-            ],
+            f"{_MOST_DIFFERENCE * 100:.0f} % of each other; time is lost to {what}",
+            evidence=[f"if {what} took no time, the run would take {seconds_text(top.lost_s)} less"],
             ranks=[],
             cost_s=None,
             estimate="nothing is saved by placing the ranks otherwise",
-            do=f"leave the placement as it is; send less over the {top.kind} {top.name}, or in fewer messages",
+            do=f"leave the placement as it is; send less over {what}, or in fewer messages",
             command=None,
             confidence="medium",
             refuted_by="a run with another placement that is more than 5 % faster",
         )
     ]
+
+
+def _words(loss: Loss) -> str:
+    """`the channel network`, `the network interfaces (nic_tx, nic_rx)`."""
+    name = loss.name if loss.kind == "channel" else loss_name(loss.kind, loss.name, loss.part)
+    return f"the {loss.kind} {name}" if name == loss.name else f"the {name}"
