@@ -14,8 +14,8 @@ import msgspec
 
 from accuracy.cases import Case, program_of, variables_of_python
 from rankwise.errors import RankwiseError
-from rankwise.lab.validation.failures import last_line
 from rankwise.launchers.line import Launcher
+from rankwise.run.failures import last_line
 
 _PREPARE_S = 300
 _LIBRARIES = {"mpich": "MPICH", "openmpi": "Open MPI"}

@@ -13,10 +13,10 @@ import numpy as np
 from accuracy.gain import Gain
 from accuracy.state import CasePlan, Monitored, Options, Predicted, Run, Sent, State
 from rankwise.lab.validation import result
-from rankwise.lab.validation.failures import without_directories
 from rankwise.lab.validation.result import TRACED, Summary, counted_runs, same_placements
 from rankwise.lab.validation.statistics import Compared
 from rankwise.machine.file import load
+from rankwise.run.failures import without_directories
 
 # What is compared with the same runs, and what pages call it: `NAME_s` of placements, NAME of cases and documents.
 PREDICTORS = {

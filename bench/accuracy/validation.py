@@ -23,12 +23,13 @@ from rankwise.lab.counters import InterfaceCounters, difference, read_counters
 from rankwise.lab.run import LabRun, prepare
 from rankwise.lab.state import Lab
 from rankwise.lab.validation import validation
-from rankwise.lab.validation.failures import without_directories
-from rankwise.lab.validation.measured_run import Made, RunFailedError, run_case, time_of
+from rankwise.lab.validation.measured_run import run_case
 from rankwise.lab.validation.validation import ROUNDS, TRACED_LIMIT_S, MeasuredLab
 from rankwise.launchers.identify import identify
 from rankwise.launchers.line import Launcher
 from rankwise.placement.file import PlacementFile
+from rankwise.run.failures import without_directories
+from rankwise.run.timed_run import Made, RunFailedError, time_of
 
 
 def find_launcher(family: str, words: list[str]) -> Launcher:

@@ -16,7 +16,6 @@ from interrupts.predicted import predict
 from interrupts.result import CONFIGURATIONS, RECORDED, SIZES, Result, Scan, costs
 from rankwise.errors import RankwiseError
 from rankwise.lab.choose_mpi import first_on_path
-from rankwise.lab.limited import run_limited
 from rankwise.lab.network import send_single_frames, steer_receiving
 from rankwise.lab.own_lab import own_lab, own_name
 from rankwise.lab.run import launching, place, prepare
@@ -28,6 +27,7 @@ from rankwise.launchers.line import Launcher, LaunchLine, Segment
 from rankwise.measure.measurement import Measurement
 from rankwise.measure.outcome import write
 from rankwise.measure.steps import effort
+from rankwise.run.limited import run_limited
 from rankwise.scratch import scratch
 
 LAB_NAME = own_name("interrupts")

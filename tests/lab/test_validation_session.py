@@ -16,12 +16,12 @@ from interrupts import experiment
 
 from rankwise.errors import RankwiseError
 from rankwise.lab.validation import validation as of_one
-from rankwise.lab.validation.measured_run import Made, RunFailedError
 from rankwise.lab.validation.state import Setting
 from rankwise.measure import launch
 from rankwise.measure.measurement import Measurement
 from rankwise.measure.steps import effort
 from rankwise.placement.file import NodeEntry, PlacementFile, RankEntry
+from rankwise.run.timed_run import Made, RunFailedError
 
 RATE = 12.5e6
 OPTIONS = Options(2, 1, (RATE,), (2,), "openmpi", "/mpi/bin/mpiexec", ("one",), 3, 2, 1, True)

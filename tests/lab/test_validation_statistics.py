@@ -16,8 +16,6 @@ from accuracy.result import bytes_only_s, evaluate
 from accuracy.state import CasePlan, Options, Predicted, Run, Setting, State
 
 from rankwise.lab.rate import show_rate
-from rankwise.lab.validation.failures import MOST_CHARACTERS, last_line
-from rankwise.lab.validation.measured_run import Made, RunFailedError
 from rankwise.lab.validation.other_load import OtherLoad, used_s
 from rankwise.lab.validation.placements import NAMES, choose
 from rankwise.lab.validation.statistics import Compared, agreement
@@ -25,6 +23,8 @@ from rankwise.machine.topology import from_synthetic
 from rankwise.measure.fitting.statistics import confidence_of, median
 from rankwise.placement.file import NodeEntry, PlacementFile, RankEntry
 from rankwise.placement.simple import allocate
+from rankwise.run.failures import MOST_CHARACTERS, last_line
+from rankwise.run.timed_run import Made, RunFailedError
 
 
 def compared(times, predicted, low=None, high=None):

@@ -10,7 +10,7 @@ import pytest
 
 from rankwise.cli import main
 from rankwise.errors import RankwiseError
-from rankwise.lab.validation.measured_run import Made
+from rankwise.run.timed_run import Made
 from rankwise.study.cases import Case, Outcome, Seats
 from rankwise.study.platforms import shipped
 from rankwise.study.program import parse_program

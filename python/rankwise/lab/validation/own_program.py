@@ -15,7 +15,6 @@ import msgspec
 
 from rankwise.errors import RankwiseError
 from rankwise.lab.state import Lab
-from rankwise.lab.validation.measured_run import Made, run_placed
 from rankwise.lab.validation.state import CasePlan, Setting
 from rankwise.lab.validation.validation import TRACED_LIMIT_S, Case, Progress, Validation
 from rankwise.launchers import parse
@@ -33,6 +32,7 @@ from rankwise.record import recording_run as recorder
 from rankwise.record.library import What
 from rankwise.replay.uncertainty import has_intervals
 from rankwise.run import placed_run
+from rankwise.run.timed_run import Made, run_placed
 
 PLACEMENTS = 6  # blocked, cyclic, optimised, worst, one at random, plane=2
 WINDOW_S = 300.0

@@ -10,12 +10,12 @@ import msgspec
 import numpy as np
 
 from rankwise.lab.rate import show_rate
-from rankwise.lab.validation.failures import without_directories
 from rankwise.lab.validation.state import CasePlan, Options, Predicted, Run, Setting, State
 from rankwise.lab.validation.statistics import Compared, agreement
 from rankwise.machine.file import load
 from rankwise.measure.fitting.statistics import Median, median
 from rankwise.placement.file import PlacementFile
+from rankwise.run.failures import without_directories
 
 TRACED = "blocked"
 

@@ -23,7 +23,7 @@ from rankwise.lab.run import LabRun, adopt, place, prepare
 from rankwise.lab.site import LabSite
 from rankwise.lab.state import Lab
 from rankwise.lab.up import plan_lab
-from rankwise.lab.validation.measured_run import Made, RunFailedError, run_case
+from rankwise.lab.validation.measured_run import run_case
 from rankwise.lab.validation.other_load import OtherLoad, hosts_of
 from rankwise.lab.validation.prediction import RecordedCase
 from rankwise.lab.validation.state import CasePlan, Options, Run, Setting, State, rate_name
@@ -37,7 +37,9 @@ from rankwise.measure.outcome import write
 from rankwise.measure.steps import effort
 from rankwise.placement import file as placement_file
 from rankwise.placement.file import PlacementFile
+from rankwise.quantities import share_text
 from rankwise.replay.uncertainty import has_intervals
+from rankwise.run.timed_run import Made, RunFailedError
 
 LAB_NAME = own_name("validate")
 MEASURE_S, QUICK_MEASURE_S = 90.0, 12.0
@@ -200,7 +202,9 @@ class Validation(ABC):
             others = found[-1].others
             if others <= self.state.tolerated:
                 break
-            self.say(f"{rate_name(rate)}: others used {others:.0%} of this machine while it was measured")
+            self.say(
+                f"{rate_name(rate)}: others used {share_text(others)} of this machine while it was measured"
+            )
         least = min(found, key=lambda each: each.others)
         self._keep(rate, least)
         write(least.measurement, self.state.machine_path(rate), anyway=True)
@@ -251,7 +255,9 @@ class Validation(ABC):
             made = self._make(lab, case, known.setting.ranks, path, True, self.traced_limit_s)
             if made.others is None or made.others <= self.state.tolerated:
                 break
-            self.say(f"{known.name}: others used {made.others:.0%} of this machine while it was recorded")
+            self.say(
+                f"{known.name}: others used {share_text(made.others)} of this machine while it was recorded"
+            )
         return msgspec.structs.replace(
             known,
             invalid=made.invalid,

@@ -14,7 +14,7 @@ from rankwise.lab import state
 from rankwise.lab.own_lab import own_lab, own_name, remove_orphans
 from rankwise.lab.site import LabSite
 from rankwise.lab.up import plan_lab
-from rankwise.lab.validation.measured_run import Made, run_case
+from rankwise.lab.validation.measured_run import run_case
 from rankwise.machine.file import load
 from rankwise.machine.machine import Machine, topology_of
 from rankwise.machine.nodes import Node
@@ -25,6 +25,7 @@ from rankwise.measure.node_text import synthetic_of
 from rankwise.measure.outcome import write
 from rankwise.measure.site import Site
 from rankwise.measure.steps import effort
+from rankwise.run.timed_run import Made
 from rankwise.study.cases import Case
 from rankwise.study.platforms import Platform
 from rankwise.study.request import Request

@@ -12,9 +12,9 @@ from functools import lru_cache
 from pathlib import Path
 
 from rankwise.errors import RankwiseError
-from rankwise.lab.validation.measured_run import Made, RunFailedError
 from rankwise.placement.distribution import CommMatrix, matrix_of
 from rankwise.recording.recording import Recording
+from rankwise.run.timed_run import Made, RunFailedError
 from rankwise.scratch import make_scratch, remove_scratch
 from rankwise.study.cases import Case, Outcome
 from rankwise.study.platforms import Platform

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rankwise.errors import RankwiseError
-from rankwise.lab.validation.measured_run import Made, run_placed
 from rankwise.launchers import parse
 from rankwise.machine.placement import Placement
 from rankwise.measure import launch
@@ -17,6 +16,7 @@ from rankwise.placement.file import save
 from rankwise.record import recording_run as recorder
 from rankwise.record.library import What
 from rankwise.run import placed_run
+from rankwise.run.timed_run import Made, run_placed
 from rankwise.scratch import scratch
 from rankwise.study.cases import Case
 from rankwise.study.platforms import Platform

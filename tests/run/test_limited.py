@@ -7,8 +7,8 @@ import subprocess
 import pytest
 import waiting
 
-from rankwise.lab.limited import run_limited
 from rankwise.launchers.line import Launch
+from rankwise.run.limited import run_limited
 
 
 def test_the_status_and_all_output_are_there(tmp_path):
@@ -21,7 +21,7 @@ def test_the_status_and_all_output_are_there(tmp_path):
 @pytest.mark.parametrize("asked", ["", "trap '' TERM;"])
 def test_what_takes_longer_is_ended_with_all_that_it_started(tmp_path, monkeypatch, asked):
     # GIVEN a launcher with a child, which ends when it is asked to or does not
-    monkeypatch.setattr("rankwise.lab.limited._PATIENCE_AFTER_SIGNAL_S", 0.3)
+    monkeypatch.setattr("rankwise.run.limited._PATIENCE_AFTER_SIGNAL_S", 0.3)
     words = f"{asked} sleep 60 & echo $! >{tmp_path}/child; wait; sleep 60"
     with open(tmp_path / "said", "wb") as output, pytest.raises(subprocess.TimeoutExpired):
         run_limited(Launch(["sh", "-c", words]), 1.0, output)

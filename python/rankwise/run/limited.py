@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A launch in a lab that may take so long and no longer."""
+"""A launch that may take so long and no longer."""
 
 from __future__ import annotations
 
