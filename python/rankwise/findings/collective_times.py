@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -23,11 +24,16 @@ def inside_s(timeline: Timeline) -> npt.NDArray[np.float64]:
     last = np.full(len(calls.kind), -np.inf)
     np.maximum.at(last, calls.number, calls.begin_s)
     end = np.empty(len(calls.rank))
-    for rank, each in enumerate(ranks):
-        mine = calls.rank == rank
+    for each, mine in zip(ranks, _parts(calls.rank, len(ranks)), strict=True):
         end[mine] = each.end_s[calls.row[mine]]
     found: npt.NDArray[np.float64] = np.clip(end - np.maximum(last[calls.number], calls.begin_s), 0, None)
     return found
+
+
+def _parts(rank_of: npt.NDArray[np.int64], ranks: int) -> list[slice]:
+    """By rank, where its calls are: calls are in the order of their ranks."""
+    ends = np.searchsorted(rank_of, np.arange(ranks + 1)).tolist()
+    return [slice(*each) for each in pairwise(ends)]
 
 
 def lasts_s(
@@ -47,8 +53,7 @@ def lasts_s(
     calls, spent_s = timeline.collectives, inside_s(timeline)[chosen]
     interval, waits_s = np.zeros(len(chosen), np.int64), []
     begin = 0
-    for rank, each in enumerate(timeline.ranks):
-        mine = calls.rank[chosen] == rank
+    for each, mine in zip(timeline.ranks, _parts(calls.rank[chosen], len(timeline.ranks)), strict=True):
         own = np.zeros(1) if each.core_waits is None else each.core_waits.wait_s
         if each.core_waits is not None:
             interval[mine] = each.core_waits.interval[calls.row[chosen[mine]]]
@@ -155,8 +160,7 @@ def alike(timeline: Timeline, wanted: Callable[[int], bool]) -> list[Alike]:
     columns = {
         name: np.empty(len(calls.rank), np.int64) for name in ("bytes", "bytes2", "datatype_bytes", "root")
     }
-    for rank, each in enumerate(timeline.ranks):
-        mine = calls.rank == rank
+    for each, mine in zip(timeline.ranks, _parts(calls.rank, len(timeline.ranks)), strict=True):
         for name, column in columns.items():
             column[mine] = each.columns[name][calls.given[mine]].astype(np.int64)
     kind = np.append(calls.kind, -1)[calls.number] if len(calls.kind) else np.zeros(0, np.int64)

@@ -46,7 +46,8 @@ Its cost: the time of these calls, minus the part of it that the other
 algorithm would take by the two predictions. The time of these calls is their
 number times the median, and never more than their sum. First, what a rank
 waited for a core is subtracted from each call: of the rank that waited most
-in it, because the others may have waited for that rank.
+in it, because the others may have waited for that rank. Waiting for a core is
+sampled each 10 ms. The calls between two samples share it evenly.
 
 It is wrong if: a run with the other algorithm takes as long. Libraries also
 have algorithms that Rankwise does not know, such as those in shared memory or
