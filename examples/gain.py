@@ -10,13 +10,13 @@ from pathlib import Path
 
 import numpy as np
 
-from rankwise.lab.validation.measured_run import time_of
 from rankwise.machine.file import load as load_machine
 from rankwise.machine.machine import topology_of
 from rankwise.measure.fitting.statistics import CONFIDENCE, Median, median
 from rankwise.placement.file import load as load_placement
 from rankwise.recording.recording import Recording
 from rankwise.replay.predictor import Predictor
+from rankwise.run.timed_run import time_of
 from rankwise.schedule.source import load as load_source
 
 DRAWS = 40

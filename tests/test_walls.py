@@ -2,6 +2,7 @@
 """The walls between the rooms: what each may include, and who may print."""
 
 import ast
+import importlib
 import re
 from pathlib import Path
 
@@ -75,3 +76,26 @@ def test_no_two_test_files_have_the_same_name():
     # pytest imports test files by their base name.
     names = [path.name for path in (TOP / "tests").rglob("test_*.py")]
     assert sorted({name for name in names if names.count(name) > 1}) == []
+
+
+def taken_from_rankwise(path: Path) -> list[tuple[str, str]]:
+    """Module and name of all that a script imports from the package."""
+    return [
+        (node.module, each.name)
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] == "rankwise"
+        for each in node.names
+    ]
+
+
+@pytest.mark.parametrize("folder", ["bench", "examples", "packaging"])
+def test_what_scripts_take_from_the_package_is_there(folder):
+    missing = []
+    for path in (TOP / folder).rglob("*.py"):
+        for module, name in taken_from_rankwise(path):
+            if not hasattr(importlib.import_module(module), name):
+                try:
+                    importlib.import_module(f"{module}.{name}")
+                except ImportError:
+                    missing.append(f"{path}: {module} has no {name}")
+    assert missing == []
