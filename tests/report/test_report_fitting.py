@@ -72,7 +72,10 @@ def heavy(report, ranks, placements):
 
 @pytest.mark.parametrize(
     ("ranks", "placements", "cut"),
-    [(256, 0, "messages of single communicators"), (10_000, 5, "maps of placements from the third on")],
+    [
+        pytest.param(256, 0, "messages of single communicators", marks=pytest.mark.slow),
+        (10_000, 5, "maps of placements from the third on"),
+    ],
 )
 def test_what_is_least_useful_is_left_out_of_a_page_that_would_be_too_large(report, ranks, placements, cut):
     # GIVEN a page of more than 2 MB

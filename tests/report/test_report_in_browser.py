@@ -202,7 +202,7 @@ def test_bars_of_nodes_open_to_ranks(report, tmp_path):
         assert page.locator(TIP).inner_text().startswith("node00000\n")
 
 
-@pytest.mark.parametrize("width", [1200, 500])
+@pytest.mark.parametrize("width", [1200, pytest.param(500, marks=pytest.mark.slow)])
 def test_a_bar_of_several_nodes_opens_to_the_ranks_of_all(report, tmp_path, width, monkeypatch):
     # GIVEN more nodes than pixels
     monkeypatch.setattr(made_up, "PER_NODE", 8)

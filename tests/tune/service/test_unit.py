@@ -135,6 +135,7 @@ def test_systemd_starts_the_unit_and_ends_it(booted):
     assert sorted(said[-3:]) == ["ExecMainStatus=0", "NRestarts=0", "Result=success"]
 
 
+@pytest.mark.slow
 def test_what_is_wrong_the_next_time_too_is_not_started_again_and_what_may_pass_is(booted):
     # GIVEN a node whose file is wrong, then one whose socket cannot be made where it is to be
     failed = f"for i in $(seq 600); do systemctl is-failed -q {UNIT.stem} && break; sleep 0.1; done\n"
