@@ -44,10 +44,15 @@ def test_two_runs_have_differences_and_no_noise(tmp_path):
 
 def test_of_counters_a_clock_is_a_time_and_all_switches_are_told_from_involuntary_ones(tmp_path, capsys):
     # GIVEN two runs that differ in perf's clock and switches
-    for name, clock_ms, switches in (("a", 4000, 750), ("b", 1000, 400)):
+    for name, clock_ms, switches in (
+        ("a", 4000, 750),
+        ("b", 1000, 400),
+        ("c", 0.004, 750),
+        ("d", 0.001, 400),
+    ):
         ranks = [Rank(me, 2, affinity=(me,)) for me in range(2)]
         for rank in ranks:
-            counted = {"counter:task-clock": clock_ms * MS, "counter:context-switches": switches}
+            counted = {"counter:task-clock": round(clock_ms * MS), "counter:context-switches": switches}
             rank.notes = [(10_000, NOTE_COLUMNS, 3, counter) for counter in counted]
             grown = [number for count in counted.values() for number in (count, 1, 1)]
             rank.rows = [[10_000, *[0] * 6], [10_000 + 1000 * MS, *grown]]
@@ -57,6 +62,9 @@ def test_of_counters_a_clock_is_a_time_and_all_switches_are_told_from_involuntar
     # THEN the clock has a unit, and the switches say which they are
     assert "task-clock 8 s 2 s -75.0 %" in told
     assert "context-switches, voluntary too 1.5 k 800 -46.7 %" in told
+    # AND of times that hardly count nothing is told
+    assert main(["report", str(tmp_path / "c.rw"), str(tmp_path / "d.rw")]) == 0
+    assert "task-clock" not in capsys.readouterr().out
     # AND for programs both have the names and numbers that perf gives them
     assert main(["report", str(tmp_path / "a.rw"), str(tmp_path / "b.rw"), "--json"]) == 0
     found = {each["what"]: each for each in json.loads(capsys.readouterr().out)["differences"]}

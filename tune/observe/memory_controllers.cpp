@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 #include <system_error>
+#include <utility>
 
 #include "counters/seccomp.h"
 
@@ -63,27 +64,37 @@ std::string MemoryControllers::open(const Node &node, const std::string &sys) {
     if (static_cast<std::size_t>(found) > most_events) {
         return "there are more than " + std::to_string(most_events) + " of them";
     }
-    if (const auto *const kills = rw_perf_kills()) {
-        return kills;
-    }
     events.resize(static_cast<std::size_t>(found));
     const auto of_package = numa_of_packages(node);
+    std::vector<std::size_t> numa_of_event;
     std::set<std::int32_t> counted;
     for (const auto &event : events) {
         const auto pu = std::ranges::find(node.pus, event.cpu, &Pu::os);
-        const auto numa = pu == node.pus.end() ? -1 : of_package.at(pu->package);
+        if (pu == node.pus.end() || pu->package < 0) {
+            return "the package of CPU " + std::to_string(event.cpu) + " is not known";
+        }
+        const auto numa = of_package.at(pu->package);
         if (numa < 0) {
             return "they count several NUMA nodes together";
         }
-        auto &counter = counters_.emplace_back(event, static_cast<std::size_t>(numa),
-                                               Descriptor(rw_open_controller_event(&event)));
-        if (!counter.file) {
-            return "the kernel does not let it open them: " + std::generic_category().message(errno);
-        }
+        numa_of_event.push_back(static_cast<std::size_t>(numa));
         counted.insert(numa);
     }
     // One that is not counted would look as if it moved nothing.
-    return counted == nodes ? "" : "not every NUMA node has one";
+    if (counted != nodes) {
+        return "not every NUMA node has one";
+    }
+    if (const auto *const kills = rw_perf_kills()) {
+        return kills;
+    }
+    for (std::size_t at = 0; at < events.size(); ++at) {
+        Descriptor file(rw_open_controller_event(&events[at]));
+        if (!file) {
+            return "the kernel does not let it open them: " + std::generic_category().message(errno);
+        }
+        counters_.push_back({events[at], numa_of_event[at], std::move(file)});
+    }
+    return "";
 }
 
 std::vector<std::uint64_t> MemoryControllers::read() {

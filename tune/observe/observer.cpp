@@ -306,6 +306,8 @@ Sample Observer::sample(bool light) {
     sample.counted_at_memory = memory_.is_at_memory();
     if (!memory_.is_counted()) {
         limits_.unknown.emplace_back("memory traffic: " + memory_.why_not());
+    } else if (sample.memory_bytes.empty()) {
+        limits_.unknown.emplace_back("memory traffic: its counters say nothing just now");
     }
     sample.movers = movers_;
     sample.movers_hidden = movers_hidden_;

@@ -11,8 +11,9 @@ namespace rankwise::tune {
 namespace {
 
 constexpr int most_lists = 3; // of a process that makes and ends threads all the time
-// Where threads ran is told of a window, which may be of several readings, and then forgotten.
-constexpr int readings_without_looks = 8;
+// Where threads ran is told of a window, which may be of several readings, and forgotten when nobody looks
+// any more. Of very many threads, looks are some ten seconds apart.
+constexpr int readings_without_looks = 60;
 
 /// What a thread ran since a look counts for the unit that it is on now.
 /// @param[in] before its unit, and what it had run, at that look

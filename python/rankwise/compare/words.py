@@ -127,7 +127,8 @@ def shown(found: Comparison) -> list[Difference]:
 
 
 def _is_shown(each: Difference, least_s: float) -> bool:
-    if each.before == each.after or (each.unit == "s" and max(each.before, each.after) < least_s):
+    in_s = 1e-9 if each.what in CLOCKS else 1.0 if each.unit == "s" else None
+    if each.before == each.after or (in_s and in_s * max(each.before, each.after) < least_s):
         return False
     if each.beyond_noise is not None:
         return each.beyond_noise
