@@ -73,6 +73,15 @@ def test_tables_have_what_was_counted_between_the_samples(tmp_path):
     assert samples["involuntary_switches"].to_list() == [0, 0, 200]
 
 
+def test_a_number_that_no_table_holds_is_none(tmp_path):
+    # GIVEN memory in KiB whose bytes are more than a table holds, as a damaged file may have
+    damaged = [(START, NOTE_FACT, 0, f"{name}\t{1 << 62}") for name in ("peak_memory_kib", "memory_kib:0")]
+    recording = Recording.open(write_recording(tmp_path / "a.rw", [sampled_rank(ROWS, damaged)]))
+    # THEN what else is there is read
+    row = recording.table("rank_use").row(0, named=True)
+    assert row["peak_memory_bytes"] is row["memory_bytes"] is None and row["involuntary_switches"] == 200
+
+
 def test_rows_left_by_a_process_that_was_killed_while_it_made_room_count_once():
     # GIVEN rows 0, 2 and 4 of five, moved up, of which only the first two had come, and a row half written
     rows = [[START + i * MS, i, 0, i, 0] for i in range(5)]

@@ -44,6 +44,7 @@ _SCHEMA: dict[str, Any] = {
 }
 
 
+_LARGEST = 2**63 - 1  # of pl.Int64
 _VARIABLES_SCHEMA: dict[str, Any] = {
     "rank": pl.Int64,
     "variable": pl.String,
@@ -76,9 +77,20 @@ def rank_use(job: Job) -> pl.DataFrame:
     every half second; `threads_busy` is how many that were in the mean, `threads_crowded` which part of them shared its
     PU with another.
     """
-    return pl.DataFrame(
-        [_use(thread, sampled) for thread, sampled in sampled_ranks(job)], schema=_SCHEMA, orient="row"
-    )
+    rows = [_use(thread, sampled) for thread, sampled in sampled_ranks(job)]
+    return pl.DataFrame([_without_impossible(row) for row in rows], schema=_SCHEMA, orient="row")
+
+
+def _without_impossible(row: dict[str, Any]) -> dict[str, Any]:
+    """Null where a damaged file has a number that no column holds: that it is damaged, its reader has noted."""
+    return {
+        name: None if any(isinstance(each, int) and each > _LARGEST for each in _numbers_of(value)) else value
+        for name, value in row.items()
+    }
+
+
+def _numbers_of(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]
 
 
 def _use(thread: Thread, sampled: Sampled) -> dict[str, Any]:
