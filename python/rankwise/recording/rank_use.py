@@ -78,19 +78,14 @@ def rank_use(job: Job) -> pl.DataFrame:
     PU with another.
     """
     rows = [_use(thread, sampled) for thread, sampled in sampled_ranks(job)]
-    return pl.DataFrame([_without_impossible(row) for row in rows], schema=_SCHEMA, orient="row")
+    possible = [{name: _possible(value) for name, value in row.items()} for row in rows]
+    return pl.DataFrame(possible, schema=_SCHEMA, orient="row")
 
 
-def _without_impossible(row: dict[str, Any]) -> dict[str, Any]:
+def _possible(value: Any) -> Any:
     """Null where a damaged file has a number that no column holds: that it is damaged, its reader has noted."""
-    return {
-        name: None if any(isinstance(each, int) and each > _LARGEST for each in _numbers_of(value)) else value
-        for name, value in row.items()
-    }
-
-
-def _numbers_of(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else [value]
+    numbers = value if isinstance(value, list) else [value]
+    return None if any(isinstance(each, int) and each > _LARGEST for each in numbers) else value
 
 
 def _use(thread: Thread, sampled: Sampled) -> dict[str, Any]:
@@ -291,7 +286,8 @@ def rank_devices(job: Job) -> pl.DataFrame:
             if fact.startswith("device:"):
                 rows.append((*base, fact.removeprefix("device:"), "open", None, None))
         rows += [
-            (*base, device, "address", *moved) for device, moved in sorted(_by_interface(thread).items())
+            (*base, device, "address", *map(_possible, moved))
+            for device, moved in sorted(_by_interface(thread).items())
         ]
     return pl.DataFrame(rows, schema=_DEVICES_SCHEMA, orient="row")
 
@@ -305,7 +301,7 @@ def performance_variables(job: Job) -> pl.DataFrame:
     Empty where the library has none.
     """
     rows = [
-        (thread.rank["world_rank"], name, of_class, value, elements)
+        (thread.rank["world_rank"], name, of_class, value, _possible(elements))
         for thread in job.first_threads
         if thread.sampled is not None
         for name, (of_class, value, elements) in sorted(thread.sampled.variables.items())
