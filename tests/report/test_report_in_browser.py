@@ -16,6 +16,7 @@ from rankwise.report.build import build
 from rankwise.report.data import CallSite
 from rankwise.report.html import render
 from rankwise.report.placements import Asked, asked_placements
+from rankwise.report.tuning import TunedChange
 from rankwise.report.use_data import Moment, Timeline, Track
 
 EVIL = '<img src=x onerror="document.title=1">'
@@ -410,6 +411,29 @@ def test_what_happened_over_time_is_told_by_piece(report, tmp_path):
         assert "nothing known" in page.locator(TIP).inner_text()
         page.locator("#over-time-picture canvas").hover(position={"x": 400, "y": 10})
         assert page.locator(TIP).inner_text() == "page faults: 4 a second"
+        assert shown.problems == []
+
+
+def test_each_change_of_the_tuner_is_there_as_text(report, tmp_path):
+    # GIVEN a rank that waited for a core, and two changes of the tuner, of which the second was kept
+    track = Track("waiting for a core", 0, "rank 3", [0.5, 0.2], [2, 2], [0.4])
+    tuned = [
+        TunedChange(
+            "n0", True, 0.1, 0.2, 0.5, [0], "seen", "rank 0 from PU 0 to 1", 0.2, None, "undone", "no"
+        ),
+        TunedChange("n0", True, 0.8, 0.9, 1.5, [1], "seen", "rank 1 from PU 0 to 2", 0.2, None, "kept", None),
+    ]
+    use = msgspec.structs.replace(report.use, timeline=Timeline([0.0, 1.0, 2.0], [track]))
+    with opened(render(msgspec.structs.replace(report, use=use, tuning=tuned)), tmp_path) as shown:
+        # WHEN the picture is read as text
+        picture = drawn(shown).locator("#tracks-picture")
+        picture.locator("summary").click()
+        lines = picture.get_by_role("listitem")
+        lines.first.wait_for()
+        # THEN of the rank there is the most, and of the tuner each change
+        told = [line.splitlines()[0] for line in lines.all_inner_texts()]
+        most = "rank 3, waiting for a core: 50.0 %, on PU 2, the most, at 0 s to 1 s"
+        assert told == [most, "undone: rank 0 from PU 0 to 1", "kept: rank 1 from PU 0 to 2"]
         assert shown.problems == []
 
 

@@ -271,7 +271,7 @@ function stacks(holder, label, parts, names, whole, open, marks = names) {
         { open: open && clicked, area: (width, height) => [left, 0, width, height] })
 }
 
-// Rows of what happened over time, the more the stronger; `marks` are moments.
+// Rows of what happened over time, the more the stronger; `marks` are moments. Of a row of `events`, each is told as text, of others the most.
 function strips(holder, label, rows, end) {
     const high = 20, bottom = 24
     const left = width => Math.min(width * 0.4, 210)
@@ -301,10 +301,14 @@ function strips(holder, label, rows, end) {
         return row.pieces.find(piece => piece.begin <= time && time < piece.end)?.text ?? `${row.name}: nothing known`
     }
     return picture(holder, label, () => rows.length * high + bottom, paint, at, width => [(width - left(width)) / 40, high],
-        () => [rows.length, place => {
-            const row = rows[place], strongest = row.pieces.reduce((found, each) => each.share > found.share ? each : found, { share: 0 })
-            return strongest.share ? `${strongest.text}, the most, at ${secondsText(strongest.begin)} to ${secondsText(strongest.end)}` : `${row.name}: nothing known`
-        }])
+        () => {
+            const strongest = row => {
+                const most = row.pieces.reduce((found, each) => each.share > found.share ? each : found, { share: 0 })
+                return most.share ? `${most.text}, the most, at ${secondsText(most.begin)} to ${secondsText(most.end)}` : `${row.name}: nothing known`
+            }
+            const lines = rows.flatMap(row => row.events ? row.pieces.map(piece => () => piece.text) : [() => strongest(row)])
+            return [lines.length, at => lines[at]()]
+        })
 }
 
 function drawTracks(holder, report, colours) {
@@ -327,7 +331,7 @@ function drawTracks(holder, report, colours) {
     const tuned = new Map()
     for (const change of report.tuning.filter(each => each.ended_s == null || each.ended_s > 0)) {
         const begin = Math.max(change.proposed_s, 0), { estimated_gain: estimated, measured } = change
-        const row = tuned.get(change.host) ?? { name: `tuning ${change.host}`, pieces: [], marks: [] }
+        const row = tuned.get(change.host) ?? { name: `tuning ${change.host}`, events: true, pieces: [], marks: [] }
         const interval = measured?.low == null ? "" : ` (${percentText(measured.low)} to ${percentText(measured.high)})`
         const told = [
             `${change.became}: ${change.change}`,
