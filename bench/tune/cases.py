@@ -117,7 +117,9 @@ CASES = [
         {ON_IRQ: (0, 1), BESIDE_IRQ: (1, 0), KERNEL: None},
         (ON_IRQ, BESIDE_IRQ),
         (300, 0),
-        messages=100,
+        # Few enough that the best mapping's rate is what rank 0 computes: where the network limits it, rates of one
+        # mapping differ by 10 % from run to run.
+        messages=70,
         message_bytes=1400,
     ),
 ]
