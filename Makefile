@@ -83,7 +83,7 @@ pictures: $(VENV)/.test
 	cd bench && $(BIN)/python -m pictures
 
 bench-tune: $(VENV)/.demo
-	cd bench && PATH=$(BIN):$$PATH $(BIN)/python -m tune --results ../build/tune.json -o ../docs/internals/tuning.md -- mpiexec
+	cd bench && PATH=$(BIN):$$PATH $(BIN)/python -m tune --results ../build/tune.json -o ../docs/tuning.md -- mpiexec
 
 # Predictions against runs, with both MPIs: docs/accuracy.md and what README says of it. On a machine with nothing else to
 # do, some hours; what was interrupted goes on from build/validation. COMMIT=... runs programs held out since then too.

@@ -107,7 +107,7 @@ CASES = [
     ),
     Case(
         "interrupt core of a lab",
-        "two nodes are emulated ([lab](../lab.md), `--irq-core 0`): real TCP, whose packets the kernel takes "
+        "two nodes are emulated ([lab](lab.md), `--irq-core 0`): real TCP, whose packets the kernel takes "
         "in on core 0 of "
         "each. Rank 0 computes; rank 1 beside it receives what rank 2 on the other node sends, then meets rank 0. "
         "The tuner is a daemon inside the node; irqbalance and numad run outside, beside the machine's own interrupts "
