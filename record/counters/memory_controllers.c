@@ -25,7 +25,7 @@ static const char *const umc[WAYS] = {"event=0x0a,rdwrmask=0x1", "event=0x0a,rdw
 struct found {
     struct rw_controller_event *events;
     unsigned most, count;
-    int unknown_unit;
+    int unknown;
 };
 
 /* A file of a PMU's directory, its first line. @return whether there is one */
@@ -98,10 +98,12 @@ static void add(struct found *found, const char *pmu, const char *terms, double 
                  .read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING},
         .bytes = bytes,
         .way = way};
-    if (!read_text(pmu, "type", text))
+    found->unknown |= !parse(pmu, terms, &event.attr) || !read_text(pmu, "type", text);
+    if (found->unknown)
         return;
     event.attr.type = (uint32_t)strtoul(text, NULL, 10);
-    if (!parse(pmu, terms, &event.attr) || !read_text(pmu, "cpumask", text))
+    found->unknown |= !read_text(pmu, "cpumask", text);
+    if (found->unknown)
         return;
     for (char *rest = text, *cpus; (cpus = strsep(&rest, ",")) != NULL;) {
         char *end;
@@ -127,14 +129,14 @@ static void add_pmu(struct found *found, const char *devices, const char *name) 
             if (bytes > 0)
                 add(found, pmu, terms, bytes, way);
             else
-                found->unknown_unit = 1;
+                found->unknown = 1;
         }
     for (unsigned way = 0; way < WAYS && strncmp(name, "amd_umc_", 8) == 0; way++)
         add(found, pmu, umc[way], 64, way);
 }
 
 int rw_find_controller_events(const char *devices, struct rw_controller_event *events, unsigned most,
-                              int *unknown_unit) {
+                              int *unknown) {
     struct found found = {.events = events, .most = most};
     DIR *const directory = opendir(devices);
     if (!directory)
@@ -143,7 +145,7 @@ int rw_find_controller_events(const char *devices, struct rw_controller_event *e
         if (entry->d_name[0] != '.')
             add_pmu(&found, devices, entry->d_name);
     closedir(directory);
-    *unknown_unit = found.unknown_unit;
+    *unknown = found.unknown;
     return (int)found.count;
 }
 

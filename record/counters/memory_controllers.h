@@ -26,11 +26,12 @@ struct rw_controller_event {
  * @brief Find the events.
  * @param[in] devices directory of the PMUs
  * @param[out] events the first `most` of them
- * @param[out] unknown_unit whether some are left out, as nothing says how many bytes they count
+ * @param[out] unknown whether it is not known how to count some, or what a count of them is:
+ * all others together are too few
  * @return how many there are; -1 if the directory cannot be read, as errno says
  */
 RW_CONTROLLER_HIDDEN int rw_find_controller_events(const char *devices, struct rw_controller_event *events,
-                                                   unsigned most, int *unknown_unit);
+                                                   unsigned most, int *unknown);
 
 /** @brief Begin to count, for which the kernel asks rights (perf_event_paranoid). @return a file, or -1 */
 RW_CONTROLLER_HIDDEN int rw_open_controller_event(const struct rw_controller_event *event);

@@ -58,14 +58,14 @@ static unsigned find_sockets(unsigned found) {
 
 static void open_uncore(struct rw_series *series) {
     char path[512], text[32];
-    int unknown_unit = 0;
+    int unknown = 0;
     rw_root_path(path, sizeof path, "/sys/bus/event_source/devices");
-    const int found = rw_find_controller_events(path, events, MOST_EVENTS, &unknown_unit);
+    const int found = rw_find_controller_events(path, events, MOST_EVENTS, &unknown);
     int error = found < 0 ? errno : 0;
-    const char *why = found < 0      ? "/sys/bus/event_source/devices"
-                      : unknown_unit ? "its unit is not MiB with a scale"
-                                     : "no PMU of a memory controller in /sys/bus/event_source/devices";
-    if (found > 0) {
+    const char *why = found < 0 ? "/sys/bus/event_source/devices"
+                      : unknown ? "the kernel does not say what a PMU of a memory controller counts, or how"
+                                : "no PMU of a memory controller in /sys/bus/event_source/devices";
+    if (found > 0 && !unknown) {
         const char *const kills = rw_perf_kills();
         const int file = kills ? -1 : rw_open_controller_event(&events[0]);
         error = file < 0 ? kills ? EPERM : errno : 0;
@@ -73,7 +73,7 @@ static void open_uncore(struct rw_series *series) {
         if (file >= 0)
             close(file);
     }
-    if (found <= 0 || error) {
+    if (found <= 0 || unknown || error) {
         rw_note_absent(series, "memory bandwidth", error, why);
         event_count = 0;
         return;

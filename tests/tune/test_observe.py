@@ -322,6 +322,7 @@ def test_memory_traffic_is_that_of_each_nodes_caches(driving, tree):
     assert driver.sample()["memory_bytes"] == [120, 3]
     (sys / "fs/resctrl/mon_data/mon_L3_12/mbm_total_bytes").write_text("Unavailable\n")
     assert driver.sample()["memory_bytes"] == []
+    assert unknown_traffic(driver).endswith("its counters say nothing just now")
 
 
 ONE_NUMA_NODE_EACH = ["pu 0 0 0 0 0 0", "pu 1 1 1 1 1 1", "memory 2e10 1e10"]
@@ -342,7 +343,7 @@ def controllers(sys, name: str, pmu_type: int, cpumask: str, unit: str = "MiB") 
 
 
 # Of seccomp, and of the kernel where perf_event_paranoid is above 0.
-REFUSALS = ("Operation not permitted", "Permission denied")
+REFUSALS = ("Operation not permitted", "Permission denied", "Function not implemented", "seccomp")
 
 
 def unknown_traffic(driver) -> str:
@@ -385,18 +386,19 @@ def test_memory_traffic_is_what_controllers_of_each_node_count(driving, tree, tw
             ["pu 0 0 0 0 0 0", "pu 1 1 1 1 1 0", "memory 2e10 1e10"],
             "they count several NUMA nodes together",
         ),
-        ((1, "0"), ONE_NUMA_NODE_EACH, "not every NUMA node has one"),
+        # It has a number that no PMU has: no counter of it was opened, as the kernel would have said so.
+        ((7777, "0"), ONE_NUMA_NODE_EACH, "not every NUMA node has one"),
         ((1, "7"), ONE_NUMA_NODE_EACH, "the package of CPU 7 is not known"),
         (
             (7777, "0,1"),
             ONE_NUMA_NODE_EACH,
-            "the kernel does not let it open them: No such file or directory",
+            "the kernel does not allow to open them: No such file or directory",
         ),
         ((1, "0,1", "furlongs"), ONE_NUMA_NODE_EACH, "the kernel does not say what they count"),
         (None, ONE_NUMA_NODE_EACH, "the kernel has no counters of them"),
     ],
 )
-def test_why_controllers_are_not_asked_is_said(driving, tree, pmu, node, why):
+def test_why_controllers_do_not_count_is_said(driving, tree, pmu, node, why):
     proc, sys = tree
     if pmu:
         controllers(sys, "uncore_imc_0", *pmu)
@@ -404,7 +406,21 @@ def test_why_controllers_are_not_asked_is_said(driving, tree, pmu, node, why):
     assert driver.sample()["memory_bytes"] == []
     if "No such file" in why and any(refusal in unknown_traffic(driver) for refusal in REFUSALS):
         pytest.skip("counters of all programs are not allowed here")
-    assert unknown_traffic(driver).endswith(f"memory controllers are not asked: {why}")
+    assert unknown_traffic(driver).endswith(f"memory controllers do not either: {why}")
+
+
+@pytest.mark.parametrize(
+    ("name", "text"), [("cas_count_write.unit", ""), ("cas_count_write", "unheard_of=0x1")]
+)
+def test_a_part_of_the_traffic_is_none(driving, tree, name, text):
+    # GIVEN a controller of which it is not known how to count what is written
+    proc, sys = tree
+    controllers(sys, "uncore_imc_0", 7777, "0,1")
+    (sys / "bus/event_source/devices/uncore_imc_0/events" / name).write_text(f"{text}\n")
+    driver = driving(lines=[f"proc {proc}", f"sys {sys}", "pid 500", *ONE_NUMA_NODE_EACH])
+    # WHEN it is looked at THEN what is read is not taken for all
+    assert driver.sample()["memory_bytes"] == []
+    assert unknown_traffic(driver).endswith("the kernel does not say what they count")
 
 
 def test_a_thread_with_the_number_of_one_that_ended_is_read(driving, tree):

@@ -54,12 +54,15 @@ std::string MemoryControllers::open(const Node &node, const std::string &sys) {
         return "no machine file says what its memory has";
     }
     std::vector<rw_controller_event> events(most_events);
-    int unknown_unit = 0;
+    int unknown = 0;
     const int found = rw_find_controller_events((sys + "/bus/event_source/devices").c_str(), events.data(),
-                                                most_events, &unknown_unit);
+                                                most_events, &unknown);
+    // One that is not counted would look as if it moved nothing.
+    if (unknown != 0) {
+        return "the kernel does not say what they count";
+    }
     if (found <= 0) {
-        return unknown_unit != 0 ? "the kernel does not say what they count"
-                                 : "the kernel has no counters of them";
+        return "the kernel has no counters of them";
     }
     if (static_cast<std::size_t>(found) > most_events) {
         return "there are more than " + std::to_string(most_events) + " of them";
@@ -80,7 +83,6 @@ std::string MemoryControllers::open(const Node &node, const std::string &sys) {
         numa_of_event.push_back(static_cast<std::size_t>(numa));
         counted.insert(numa);
     }
-    // One that is not counted would look as if it moved nothing.
     if (counted != nodes) {
         return "not every NUMA node has one";
     }
@@ -90,7 +92,7 @@ std::string MemoryControllers::open(const Node &node, const std::string &sys) {
     for (std::size_t at = 0; at < events.size(); ++at) {
         Descriptor file(rw_open_controller_event(&events[at]));
         if (!file) {
-            return "the kernel does not let it open them: " + std::generic_category().message(errno);
+            return "the kernel does not allow to open them: " + std::generic_category().message(errno);
         }
         counters_.push_back({events[at], numa_of_event[at], std::move(file)});
     }

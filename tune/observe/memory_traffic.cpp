@@ -45,8 +45,8 @@ bool MemoryTraffic::count_at_caches(const Node &node, const std::string &sys) {
 }
 
 std::string MemoryTraffic::why_not() const {
-    return "resctrl does not count it by NUMA node here (mbm_total_bytes), and memory controllers are not "
-           "asked: " +
+    return "resctrl does not count it by NUMA node here (mbm_total_bytes), and memory controllers do not "
+           "either: " +
            controllers_.why_not();
 }
 
