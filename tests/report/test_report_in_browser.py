@@ -415,13 +415,14 @@ def test_what_happened_over_time_is_told_by_piece(report, tmp_path):
 
 
 def test_each_change_of_the_tuner_is_there_as_text(report, tmp_path):
-    # GIVEN a rank that waited for a core, and two changes of the tuner, of which the second was kept
+    # GIVEN a rank that waited for a core, and changes of the tuners of two nodes
     track = Track("waiting for a core", 0, "rank 3", [0.5, 0.2], [2, 2], [0.4])
     tuned = [
         TunedChange(
             "n0", True, 0.1, 0.2, 0.5, [0], "seen", "rank 0 from PU 0 to 1", 0.2, None, "undone", "no"
         ),
         TunedChange("n0", True, 0.8, 0.9, 1.5, [1], "seen", "rank 1 from PU 0 to 2", 0.2, None, "kept", None),
+        TunedChange("n1", False, 0.5, None, 0.6, [2], None, "rank 2 to PU 1", None, None, "refused", None),
     ]
     use = msgspec.structs.replace(report.use, timeline=Timeline([0.0, 1.0, 2.0], [track]))
     with opened(render(msgspec.structs.replace(report, use=use, tuning=tuned)), tmp_path) as shown:
@@ -433,7 +434,12 @@ def test_each_change_of_the_tuner_is_there_as_text(report, tmp_path):
         # THEN of the rank there is the most, and of the tuner each change
         told = [line.splitlines()[0] for line in lines.all_inner_texts()]
         most = "rank 3, waiting for a core: 50.0 %, on PU 2, the most, at 0 s to 1 s"
-        assert told == [most, "undone: rank 0 from PU 0 to 1", "kept: rank 1 from PU 0 to 2"]
+        assert told == [
+            most,
+            "tuning n0, 100 ms to 500 ms: undone: rank 0 from PU 0 to 1",
+            "tuning n0, 800 ms to 1.5 s: kept: rank 1 from PU 0 to 2",
+            "tuning n1, 500 ms to 600 ms: refused: rank 2 to PU 1",
+        ]
         assert shown.problems == []
 
 

@@ -180,5 +180,5 @@ def test_the_timeline_shows_what_was_seen_estimated_done_and_measured(recorded, 
         assert re.fullmatch(r"measured: [0-9.]+ % \([0-9.]+ % to [0-9.]+ %\)", lines[4])
         # AND the same is there as text
         picture.locator("summary").click()
-        assert "kept: rank 0 from PU 0 to 1" in picture.locator("li", has_text="kept:").first.inner_text()
+        assert ": kept: rank 0 from PU 0 to 1" in picture.locator("li", has_text="kept:").first.inner_text()
         assert shown.problems == []

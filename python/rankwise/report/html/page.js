@@ -306,7 +306,8 @@ function strips(holder, label, rows, end) {
                 const most = row.pieces.reduce((found, each) => each.share > found.share ? each : found, { share: 0 })
                 return most.share ? `${most.text}, the most, at ${secondsText(most.begin)} to ${secondsText(most.end)}` : `${row.name}: nothing known`
             }
-            const lines = rows.flatMap(row => row.events ? row.pieces.map(piece => () => piece.text) : [() => strongest(row)])
+            const event = (row, piece) => `${row.name}, ${secondsText(piece.begin)} to ${secondsText(piece.end)}: ${piece.text}`
+            const lines = rows.flatMap(row => row.events ? row.pieces.map(piece => () => event(row, piece)) : [() => strongest(row)])
             return [lines.length, at => lines[at]()]
         })
 }
