@@ -95,12 +95,12 @@ RankLoad load_of(const RankSample &before, const RankSample &after, Seconds leng
         if (thread.id == main.id) {
             main_runs = runs;
             load.queued = queued;
-            load.ran_on.emplace_back(main.pu, 1);
             if (runs > 0) {
-                load.ran_on.clear();
                 load.pu = std::ranges::max_element(run, {}, &std::pair<std::int32_t, Seconds>::second)->first;
                 for (const auto &[pu, seconds] : run)
                     load.ran_on.emplace_back(pu, seconds / length / runs);
+            } else {
+                load.ran_on.emplace_back(main.pu, 1);
             }
         }
     }
