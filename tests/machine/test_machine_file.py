@@ -239,6 +239,14 @@ SEGMENTS = VALID[VALID.index("[[link_classes.segments]]") :]
         ("1e-6", "inf", "line 12 key `link_classes[0].segments[0].L_s`", "0 or more"),
         ("1e-6", "true", "line 12 key `link_classes[0].segments[0].L_s.value`: expected", "every key"),
         ("L_s = {", "up_to_bytes = 12.5\nL_s = {", "line 12 key", "every key"),
+        ("L_s = {", f"up_to_bytes = {2**63}\nL_s = {{", "line 12 key", "every key"),
+        (
+            '"pu:2"',
+            '"pu:2"\n[network]\nshape = "torus"\ndimensions = [4, 4]\nnodes_per_router = 2147483647\n'
+            f"slots = [0, {2**32}]",
+            "key `network.slots[1]`",
+            "every key",
+        ),
         ("count = 2", "count = 99999999999999999999", "line 4 key `node.count`: expected", "every key"),
         (SEGMENTS, "", "line 6 key `link_classes[0]`: `segments` is missing", "every key"),
         (SEGMENTS, "segments = []\n", "line 11 key `link_classes[0].segments`", "every key"),

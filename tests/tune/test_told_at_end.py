@@ -14,7 +14,7 @@ from rankwise.cli.tune_show import tuner_text
 from rankwise.tune import directories, tuner_process
 from rankwise.tune.attached import tune_processes
 from rankwise.tune.document import together, tuner_of
-from rankwise.tune.events import Event, Log, is_whole
+from rankwise.tune.events import Event, Log, is_whole, read_events
 from rankwise.tune.session import Asked
 from rankwise.tune.summary import read_output
 
@@ -53,6 +53,25 @@ def test_what_cannot_be_given_back_is_counted(driving, tmp_path):
     # AND once it can be, it is
     driver.end()
     assert affinity.read_text() == "0-1\n"
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        '"monotonic_s": -1.7e308, "unix_s": 0',
+        '"monotonic_s": 1.7e308, "unix_s": 0',
+        '"monotonic_s": 0, "unix_s": 0, "estimated_gain": 1.7e308',
+        f'"monotonic_s": 0, "unix_s": 0, "ranks": [{"9" * 400}.0]',
+    ],
+)
+def test_a_line_whose_numbers_cannot_be_is_damaged(said, tmp_path):
+    # GIVEN events, of which one has a number that no tuner has written
+    whole = '{"monotonic_s": 1, "unix_s": 2, "what": "rank_found", "ranks": [0]}'
+    path = tmp_path / "events.jsonl"
+    path.write_text(f'{whole}\n{{"what": "proposed", {said}}}\n')
+    # WHEN they are read THEN that line is left out, and counted
+    log = read_events(path)
+    assert ([event.what for event in log.events], log.damaged) == (["rank_found"], 1)
 
 
 def test_the_last_events_of_a_tuner_say_what_became_of_masks():

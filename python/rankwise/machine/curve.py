@@ -27,7 +27,7 @@ class Curve(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, froz
     low: list[float] | None = None
     high: list[float] | None = None
     source: str | None = None
-    samples: int | None = None
+    samples: Annotated[int, msgspec.Meta(ge=0)] | None = None
 
     def __post_init__(self) -> None:
         if not all(math.isfinite(value) for value in self.values) or self.values[0] != 1:

@@ -59,7 +59,7 @@ class Segment(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, fr
     g_s: Estimate
     G_s_per_byte: Estimate
     O_s_per_byte: Estimate
-    up_to_bytes: Annotated[int, msgspec.Meta(ge=0)] | None = None
+    up_to_bytes: Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)] | None = None
     o_receive_s: Estimate | None = None
 
 

@@ -25,7 +25,7 @@ class Network(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True, fr
     """
 
     hop_s: Estimate | None = None
-    slots: list[Annotated[int, msgspec.Meta(ge=0)]] | None = None
+    slots: list[Annotated[int, msgspec.Meta(ge=0, le=2**32 - 1)]] | None = None
 
     def __post_init__(self) -> None:
         if self.slots is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
 import msgspec
 
@@ -16,6 +16,10 @@ What = Literal[
     "started", "rank_found", "rank_gone", "seen", "proposed", "refused", "applied", "measured", "kept",
     "undone", "stood_back", "resumed", "restored", "failed", "stopped",
 ]  # fmt: skip
+
+# No clock and no gain is beyond these; differences of them are finite.
+Moment = Annotated[float, msgspec.Meta(ge=0, le=1e12)]
+Part = Annotated[float, msgspec.Meta(ge=-1e12, le=1e12)]
 
 
 class Move(msgspec.Struct, frozen=True):
@@ -66,17 +70,17 @@ class Event(msgspec.Struct, frozen=True):
         rate_per_s: Iterations or MPI calls a second, by `rate_of`.
     """
 
-    monotonic_s: float
-    unix_s: float
+    monotonic_s: Moment
+    unix_s: Moment
     what: What
     group: str | None = None
     why: str | None = None
     ranks: list[int] = []
     change: Change | None = None
-    estimated_gain: float | None = None
-    measured_gain: float | None = None
-    gain_low: float | None = None
-    gain_high: float | None = None
+    estimated_gain: Part | None = None
+    measured_gain: Part | None = None
+    gain_low: Part | None = None
+    gain_high: Part | None = None
     rate_per_s: float | None = None
     rate_of: str | None = None
 
