@@ -25,6 +25,11 @@
  *
  * Version policy: a writer writes RW_FORMAT_VERSION; readers take that one and RW_FORMAT_OLDEST, in which there are no
  * samples, no notes and no network time, and zeros behind the header's `reserved`.
+ *
+ * Numbers that nothing comes to are damage, and readers leave them out: counts and bytes (with `count` calls of so many) of
+ * 2^RW_MOST_COUNTED_BITS and more; clocks, times and ticks of 2^RW_MOST_TIME_BITS and more, and so numbers in rows of samples,
+ * but for RW_NOT_KNOWN and RW_NOT_READ; numbers of facts of 2^RW_MOST_FACT_BITS and more. A rank record with such a clock is
+ * left out as a whole, as is a table's entry with such a number; of network time the totals of the entry.
  */
 #ifndef RANKWISE_FORMATS_RECORDING_H
 #define RANKWISE_FORMATS_RECORDING_H
@@ -37,6 +42,9 @@
 #define RW_CHUNK_MAGIC 0x4b484352u /* "RCHK" */
 #define RW_FILE_HEADER_BYTES 4096u
 #define RW_CHUNK_BYTES 65536u
+#define RW_MOST_COUNTED_BITS 56u
+#define RW_MOST_TIME_BITS 62u
+#define RW_MOST_FACT_BITS 48u
 
 struct rw_file_header {
     uint32_t magic;   /* RW_FILE_MAGIC, stored by every rank that opens the file */

@@ -12,7 +12,8 @@ ROOMS = ("bindings", "core", "lab", "measure", "python/rankwise", "record", "wor
 COMMENTS_AND_STRINGS = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"', re.DOTALL)
 
 # Names that others gave, and those of collectives, which schedules are made of.
-OTHERS = {"add_layout": "Bokeh", "set_layout_engine": "Matplotlib", "CollectiveStep": "", "StepKind": ""}
+OTHERS = {"add_layout": "Bokeh", "set_layout_engine": "Matplotlib", "recorder_ticks": "formats/recording.h"}
+OTHERS |= {"CollectiveStep": "", "StepKind": ""}
 
 # Where a word is still to be replaced, room by room; what has gone is taken off.
 LEFT: dict[str, set[str]] = {"step": {"core/schedule"}}

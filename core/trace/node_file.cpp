@@ -2,6 +2,8 @@
 #include "trace/node_file.hpp"
 
 #include <algorithm>
+#include <iterator>
+#include <type_traits>
 #include <unordered_map>
 
 #include "trace/calls.hpp"
@@ -12,7 +14,13 @@ namespace {
 
 // More ranks than any machine has; larger numbers are damage, not a job.
 constexpr std::uint32_t max_ranks = 1u << 24;
-constexpr std::uint16_t max_bin = 65;
+// No thread counts that often, or sends that much through one entry: 7e16 B are 8 days at 100 GB/s. A sum
+// over all entries of a recording is far below 2^63 then.
+constexpr std::uint64_t most_counted = std::uint64_t{1} << RW_MOST_COUNTED_BITS;
+// Clocks that tick each picosecond, as those of generated recordings, come there in 53 days, others in 146
+// years.
+constexpr std::uint64_t most_time = std::uint64_t{1} << RW_MOST_TIME_BITS;
+constexpr std::uint16_t max_bin = RW_MOST_COUNTED_BITS + 1;
 constexpr std::size_t most_runs_named = 8;
 
 // Below this the two readings of the clocks lie too close together to give a rate.
@@ -34,7 +42,8 @@ std::uint64_t total_count(std::span<const std::byte> payload, std::size_t entry_
                           std::size_t count_offset) {
     std::uint64_t total = 0;
     for (std::size_t at = 0; at + entry_bytes <= payload.size(); at += entry_bytes) {
-        total += read_at<std::uint64_t>(payload, at + count_offset);
+        const auto count = read_at<std::uint64_t>(payload, at + count_offset);
+        total += count < most_counted ? count : 0;
     }
     return total;
 }
@@ -63,22 +72,71 @@ std::span<const std::byte> live_table(const std::vector<const ChunkRun *> &runs,
     return best;
 }
 
+template <class... Number> bool can_be_counts(Number... numbers) {
+    return ((numbers < most_counted) && ...);
+}
+
+template <class... Number> bool can_be_times(Number... numbers) {
+    return ((numbers < most_time) && ...);
+}
+
+template <std::size_t count> bool can_be_counts(const std::uint64_t (&numbers)[count]) {
+    return std::all_of(numbers, numbers + count, [](std::uint64_t number) { return can_be_counts(number); });
+}
+
+template <std::size_t count> bool can_be_times(const std::uint64_t (&numbers)[count]) {
+    return std::all_of(numbers, numbers + count, [](std::uint64_t number) { return can_be_times(number); });
+}
+
 bool is_sound(const rw_peer_entry &entry, const rw_rank &rank) {
     const unsigned call = entry.call & ~RW_DIRECTION_RECEIVE;
-    return call < calls().size() && entry.bin <= max_bin &&
+    return call < calls().size() && entry.bin <= max_bin && can_be_counts(entry.count, entry.bytes) &&
            (entry.peer < rank.world_size || entry.peer == RW_PEER_UNKNOWN);
 }
 
 bool is_sound(const rw_collective_entry &entry, const rw_rank &) {
-    return entry.call < calls().size() && calls()[entry.call].collective != Collective::none;
+    return entry.call < calls().size() && calls()[entry.call].collective != Collective::none &&
+           can_be_counts(entry.count, entry.bytes, entry.bytes2) && can_be_times(entry.ticks) &&
+           std::max(entry.bytes, entry.bytes2) < most_counted / entry.count;
+}
+
+// The upper half of all addresses is the kernel's.
+bool is_address(std::uint64_t offset) {
+    return offset >> 63 == 0;
 }
 
 bool is_sound(const rw_site_entry &entry, const rw_rank &) {
-    return entry.call < calls().size();
+    return entry.call < calls().size() && can_be_counts(entry.count) && can_be_times(entry.ticks) &&
+           (can_be_counts(entry.bytes) || entry.bytes == RW_SITE_BYTES_UNKNOWN) && is_address(entry.offset);
 }
 
 bool is_sound(const rw_site_entry_without_bytes &entry, const rw_rank &) {
-    return entry.call < calls().size();
+    return entry.call < calls().size() && can_be_counts(entry.count) && can_be_times(entry.ticks) &&
+           is_address(entry.offset);
+}
+
+bool is_sound(const rw_call_total &total) {
+    return can_be_counts(total.count, total.bytes) &&
+           can_be_times(total.ticks, total.max_ticks, total.min_ticks);
+}
+
+bool is_sound(const rw_network_peer &entry) {
+    return can_be_counts(entry.calls) && can_be_counts(entry.bytes) && can_be_times(entry.ticks);
+}
+
+bool is_sound(const rw_transport_entry &entry) {
+    return can_be_counts(entry.calls) && can_be_counts(entry.bytes) && can_be_times(entry.ticks) &&
+           can_be_counts(entry.unsized);
+}
+
+// Whose addresses these are is known all the same, and so is that there was network time.
+template <class Entry> void forget_totals(Entry &entry) {
+    std::fill(std::begin(entry.calls), std::end(entry.calls), 0);
+    std::fill(std::begin(entry.bytes), std::end(entry.bytes), 0);
+    std::fill(std::begin(entry.ticks), std::end(entry.ticks), 0);
+    if constexpr (std::is_same_v<Entry, rw_transport_entry>) {
+        std::fill(std::begin(entry.unsized), std::end(entry.unsized), 0);
+    }
 }
 
 template <class Entry>
@@ -187,7 +245,7 @@ void read_trace(std::vector<const ChunkRun *> runs, ThreadRecord &record) {
 void read_histograms(std::span<const std::byte> log, ThreadRecord &record) {
     for (std::size_t at = 0; at + sizeof(rw_call_histogram) <= log.size(); at += sizeof(rw_call_histogram)) {
         const auto histogram = read_at<rw_call_histogram>(log, at);
-        if (histogram.call >= calls().size()) {
+        if (histogram.call >= calls().size() || !can_be_counts(histogram.bins)) {
             record.problems.push_back("a damaged histogram of call times was left out");
             continue;
         }
@@ -204,6 +262,10 @@ void read_modules(std::span<const std::byte> log, ThreadRecord &record) {
             return;
         }
         record.modules.emplace_back(reinterpret_cast<const char *>(log.data() + at), length);
+        if (record.modules.back().find('\0') != std::string::npos) {
+            record.problems.push_back("a damaged path of a module was left out");
+            record.modules.back().clear();
+        }
         at += (length / 8 + 1) * 8;
     }
 }
@@ -211,13 +273,46 @@ void read_modules(std::span<const std::byte> log, ThreadRecord &record) {
 template <typename Entry>
 std::vector<Entry> joined(const std::vector<const ChunkRun *> &runs, ThreadRecord &record) {
     std::vector<Entry> all;
+    std::size_t damaged = 0;
     for (const ChunkRun *run : runs) {
         const auto entries = log_bytes(*run, record);
         for (std::size_t at = 0; at + sizeof(Entry) <= entries.size(); at += sizeof(Entry)) {
             all.push_back(read_at<Entry>(entries, at));
+            if (!is_sound(all.back())) {
+                forget_totals(all.back());
+                ++damaged;
+            }
         }
     }
+    if (damaged > 0) {
+        record.problems.push_back(std::to_string(damaged) + " damaged entries of network time were left out");
+    }
     return all;
+}
+
+// What was read of the clocks: without it there is no time of anything.
+bool clocks_are_sound(const rw_rank &rank) {
+    return can_be_times(rank.first_ticks, rank.first_monotonic_ns, rank.first_realtime_ns, rank.last_ticks,
+                        rank.last_monotonic_ns, rank.last_realtime_ns, rank.init_ticks, rank.finalize_ticks);
+}
+
+// Numbers of a rank record that can be missing: 0 says so.
+std::size_t leave_out_damaged(rw_rank &rank) {
+    std::size_t damaged = 0;
+    const auto check = [&](bool sound, auto &...numbers) {
+        if (!sound) {
+            ++damaged;
+            ((numbers = 0), ...);
+        }
+    };
+    check(can_be_times(rank.runqueue_wait_ns, rank.cpu_ns) && can_be_counts(rank.schedstat_samples),
+          rank.runqueue_wait_ns, rank.cpu_ns, rank.schedstat_samples);
+    check(can_be_counts(rank.unrecorded_messages), rank.unrecorded_messages);
+    for (std::uint64_t *ticks :
+         {&rank.mpi_ticks, &rank.call_cost_ticks_1024, &rank.recorder_ticks, &rank.sealed_ticks}) {
+        check(can_be_times(*ticks), *ticks);
+    }
+    return damaged;
 }
 
 bool read_rank(const ChunkRun &run, ThreadRecord &record) {
@@ -227,22 +322,35 @@ bool read_rank(const ChunkRun &run, ThreadRecord &record) {
     }
     record.rank = read_at<rw_rank>(run.payload, 0);
     if (record.rank.world_size == 0 || record.rank.world_size > max_ranks ||
-        record.rank.world_rank >= record.rank.world_size) {
+        record.rank.world_rank >= record.rank.world_size || !clocks_are_sound(record.rank)) {
         return false;
+    }
+    if (const std::size_t damaged = leave_out_damaged(record.rank)) {
+        record.problems.push_back(std::to_string(damaged) +
+                                  " damaged numbers of the rank record were left out");
     }
     record.calls.resize(calls().size());
     const auto totals = run.payload.subspan(sizeof(rw_rank));
     const std::size_t there = std::min(totals.size() / total_bytes, record.calls.size());
+    std::size_t damaged = 0;
     for (std::size_t call = 0; call < there; ++call) {
         record.calls[call] = read_at<rw_call_total>(totals, call * total_bytes);
+        if (!is_sound(record.calls[call])) {
+            record.calls[call] = {};
+            ++damaged;
+        }
+    }
+    if (damaged > 0) {
+        record.problems.push_back(std::to_string(damaged) + " damaged totals of calls were left out");
     }
     if (there < record.calls.size()) {
         record.problems.push_back("the totals of calls are cut short");
     }
     if (const std::size_t at = record.calls.size() * total_bytes; at + sizeof(rw_progress) <= totals.size()) {
         record.progress = read_at<rw_progress>(totals, at);
-        if (record.progress.call > calls().size()) {
-            record.progress.call = 0;
+        if (record.progress.call > calls().size() || !can_be_times(record.progress.begin_ticks)) {
+            record.progress = {};
+            record.problems.push_back("what it was in at the end is damaged and was left out");
         }
     }
     record.seconds_per_tick = clock_rate(record.rank, min_clock_span_ns);

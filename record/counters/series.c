@@ -59,6 +59,8 @@ void rw_note_absent(struct rw_series *series, const char *source, int error, con
 
 void rw_note_fact(struct rw_series *series, const char *name, uint64_t value) {
     char text[256];
+    if (value >> RW_MOST_FACT_BITS)
+        return;
     snprintf(text, sizeof text, "%s\t%llu", name, (unsigned long long)value);
     rw_note(series, RW_NOTE_FACT, 0, text);
 }
@@ -123,10 +125,16 @@ void rw_series_clear(struct rw_series *series) {
         series->values[column] = RW_NOT_KNOWN;
 }
 
-/* A row is there once its ticks are: readers drop what was left half done. */
+/*
+ * A row is there once its ticks are: readers drop what was left half done. Counters of some drivers wrap
+ * below 0; readers take such a number for damage of the file.
+ */
 static void put_row(uint64_t *row, uint64_t ticks, const uint64_t *values, uint64_t columns) {
     __atomic_store_n(row, 0, __ATOMIC_RELEASE);
-    memcpy(row + 1, values, columns * sizeof *row);
+    for (uint64_t i = 0; i < columns; i++) {
+        const int known = values[i] >> RW_MOST_TIME_BITS == 0 || values[i] == RW_NOT_READ;
+        row[1 + i] = known ? values[i] : RW_NOT_KNOWN;
+    }
     __atomic_store_n(row, ticks, __ATOMIC_RELEASE);
 }
 

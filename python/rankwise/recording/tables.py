@@ -256,7 +256,7 @@ def _if_timed(threads: list[Thread], owner: np.ndarray, seconds: np.ndarray) -> 
 
 
 def _module_of(thread: Thread, module: int) -> str | None:
-    return thread.record.modules[module] if module < len(thread.record.modules) else None
+    return (thread.record.modules[module] or None) if module < len(thread.record.modules) else None
 
 
 def ranks(job: Job) -> pl.DataFrame:
