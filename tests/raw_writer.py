@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import io
 import ipaddress
+import tarfile
 import zlib
 from collections import Counter
 from dataclasses import dataclass, field
@@ -102,6 +104,23 @@ def crc32c(content: bytes) -> int:
     for byte in content:
         crc = crc >> 8 ^ CRC_TABLE[(crc ^ byte) & 0xFF]
     return crc ^ 0xFFFFFFFF
+
+
+def copy_bytes(files: dict[str, str], checksum: bool = True) -> bytes:
+    """A copy of a node's files (raw/HOST.start.tar), as the recorder writes it."""
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w", format=tarfile.USTAR_FORMAT) as made:
+
+        def add(name: str, content: bytes) -> None:
+            entry = tarfile.TarInfo(name)
+            entry.size = len(content)
+            made.addfile(entry, io.BytesIO(content))
+
+        for name, text in files.items():
+            add(name, text.encode())
+        if checksum:
+            add("rankwise/crc32c", f"{crc32c(packed.getvalue()[: made.offset]):08x}\n".encode())
+    return packed.getvalue()
 
 
 def size_bin(size: int) -> int:

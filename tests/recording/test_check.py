@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Which files of a recording are whole."""
 
-import io
 import json
 import tarfile
 
 import pytest
-from raw_writer import MANIFEST, PEERS, Rank, RawFile, crc32c, write_recording
+from raw_writer import MANIFEST, PEERS, Rank, RawFile, copy_bytes, write_recording
 
 from rankwise.errors import RankwiseError
 from rankwise.recording import Recording, collection
@@ -110,20 +109,8 @@ def test_a_file_that_is_no_recording_is_damaged_and_said_once(tmp_path):
 
 
 def archive(path, checksum=True):
-    """A copy of a node's files, as the recorder writes it."""
-    content = {"rankwise/taken": b"5 end\n", "rankwise/interrupts": b"LOC: 0=7 | Local timer interrupts\n"}
-    packed = io.BytesIO()
-    with tarfile.open(fileobj=packed, mode="w", format=tarfile.USTAR_FORMAT) as made:
-        for name, text in content.items():
-            entry = tarfile.TarInfo(name)
-            entry.size = len(text)
-            made.addfile(entry, io.BytesIO(text))
-        if checksum:
-            text = f"{crc32c(packed.getvalue()[: made.offset]):08x}\n".encode()
-            entry = tarfile.TarInfo("rankwise/crc32c")
-            entry.size = len(text)
-            made.addfile(entry, io.BytesIO(text))
-    path.write_bytes(packed.getvalue())
+    files = {"rankwise/taken": "5 end\n", "rankwise/interrupts": "LOC: 0=7 | Local timer interrupts\n"}
+    path.write_bytes(copy_bytes(files, checksum))
 
 
 def test_copies_of_a_nodes_files_are_checked(recorded):

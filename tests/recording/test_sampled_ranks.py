@@ -6,8 +6,7 @@ import errno
 import pytest
 from raw_writer import NODE_NOTES, NODE_SAMPLES, Rank, RawFile, notes_bytes, samples_bytes, write_recording
 
-from rankwise.recording import Recording, rank_use
-from rankwise.recording.job import choose_job
+from rankwise.recording import Recording
 from rankwise.recording.layouts import (
     NOT_KNOWN,
     NOTE_ABSENT,
@@ -17,7 +16,6 @@ from rankwise.recording.layouts import (
     NOTE_RAN_ON,
     SAMPLES,
 )
-from rankwise.recording.raw import read
 from rankwise.recording.samples import decode, pus_of
 from rankwise.report.build import build
 from rankwise.report.html import render as render_html
@@ -73,19 +71,6 @@ def test_tables_have_what_was_counted_between_the_samples(tmp_path):
         1,
     ]
     assert samples["involuntary_switches"].to_list() == [0, 0, 200]
-
-
-def test_a_number_that_no_table_holds_is_none(tmp_path, monkeypatch):
-    # GIVEN memory in KiB whose bytes are more than a table holds, as a damaged file may have
-    damaged = [(START, NOTE_FACT, 0, f"{name}\t{1 << 62}") for name in ("peak_memory_kib", "memory_kib:0")]
-    recording = Recording.open(write_recording(tmp_path / "a.rw", [sampled_rank(ROWS, damaged)]))
-    # THEN what else is there is read
-    row = recording.table("rank_use").row(0, named=True)
-    assert row["peak_memory_bytes"] is row["memory_bytes"] is None and row["involuntary_switches"] == 200
-    # AND so it is of bytes by interface
-    monkeypatch.setattr(rank_use, "_by_interface", lambda thread: {"eth0": (1 << 63, 5)})
-    devices = rank_use.rank_devices(choose_job(read(tmp_path / "a.rw")))
-    assert devices.select("sent_bytes", "received_bytes").rows() == [(None, 5)]
 
 
 def test_rows_left_by_a_process_that_was_killed_while_it_made_room_count_once():

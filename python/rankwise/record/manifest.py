@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 
@@ -14,6 +14,8 @@ from rankwise.record.usage import Usage
 from rankwise.whole_files import replacing
 
 FILE_NAME = "recording.json"
+# To the end of the year 9999.
+_Date = Annotated[float, msgspec.Meta(ge=0, lt=253402300800)]
 
 
 class LauncherUsed(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -107,8 +109,8 @@ class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     mpi: MpiFound
     trace: bool
     job: str | None
-    start_s: float
-    end_s: float | None = None
+    start_s: _Date
+    end_s: _Date | None = None
     exit_status: int | None = None
     signal: int | None = None
     lab: dict[str, Any] | None = None

@@ -15,6 +15,7 @@ from rankwise.recording import collection
 from rankwise.recording.completeness import ranks_text
 from rankwise.recording.files import raw_files
 from rankwise.recording.raw import OTHER_RUN, rank_fields, read
+from rankwise.recording.samples import decode
 from rankwise.recording.snapshots import matches_checksum
 
 State = Literal["whole", "not covered", "damaged"]
@@ -64,7 +65,11 @@ def _raw(file: Path) -> Checked:
         return Checked(name, "damaged", (error.message,))
     problems = [*node.problems]
     for thread in node.threads:
-        problems += [f"rank {rank_fields(thread)['world_rank']}: {each}" for each in thread.problems]
+        sampled = decode(thread.samples, thread.notes)
+        said = [*thread.problems, *(sampled.problems if sampled else ())]
+        problems += [f"rank {rank_fields(thread)['world_rank']}: {each}" for each in said]
+    if (of_node := decode(node.samples, node.notes_of_samples)) is not None:
+        problems += [f"the node: {each}" for each in of_node.problems]
     parts = Counter(cover for _, _, cover in node.runs)
     notes = list(node.notes)
     if not node.version:

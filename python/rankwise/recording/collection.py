@@ -25,7 +25,7 @@ TABLES = (
 )
 
 # Raised when the tables change, so that those of an older version are written again.
-TABLES_VERSION = 16
+TABLES_VERSION = 17
 
 
 @dataclass
@@ -121,7 +121,7 @@ def make(directory: Path, job_wanted: str | None = None) -> Collected:
     from rankwise.recording.communicators import unify
     from rankwise.recording.expansion import expand
     from rankwise.recording.job import choose_job
-    from rankwise.recording.raw import read
+    from rankwise.recording.raw import damage_of_samples, read
 
     fingerprint = _fingerprint(directory)
     raw = read(directory)
@@ -156,6 +156,8 @@ def make(directory: Path, job_wanted: str | None = None) -> Collected:
         node_use.interface_queues,
     ):
         frames[make_table.__name__] = make_table(nodes)
+    raw.problems += damage_of_samples(raw) + node_use.damage(nodes)
+    raw.notes += node_use.unlikely(nodes)
     about = context.describe(directory, job, expansion, raw) | {"nodes": node_use.describe(nodes)}
     return Collected(frames, about | {"tables_version": TABLES_VERSION, "raw_files": fingerprint})
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import tarfile
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from functools import cached_property
@@ -12,12 +13,12 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from rankwise.quantities import seconds_text
+from rankwise.quantities import counted, seconds_text
 from rankwise.recording.job import Job
 from rankwise.recording.rank_use import without_nan
 from rankwise.recording.raw import RawRecording, Thread
 from rankwise.recording.samples import MOUNTED, Absent, Sampled
-from rankwise.recording.snapshots import Snapshot
+from rankwise.recording.snapshots import Snapshot, matches_checksum
 
 _STATES = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal")
 _SOFTIRQS = ("HI", "TIMER", "NET_TX", "NET_RX", "BLOCK", "IRQ_POLL", "TASKLET", "SCHED", "HRTIMER", "RCU")
@@ -92,17 +93,26 @@ class Node:
     files: Path
     alone: bool
 
+    def copy(self, when: str) -> Path:
+        """Where the copy of the `start` or the `end` is."""
+        return self.files.with_name(f"{self.files.name}.{when}.tar")
+
+    @cached_property
+    def damaged(self) -> list[str]:
+        """Which of the copies, `start` and `end`, are not as they were written."""
+        return [when for when in ("start", "end") if _is_damaged(self.copy(when))]
+
     @cached_property
     def before(self) -> Snapshot | None:
         """Its files at the start."""
-        return Snapshot.read(self.files.with_name(f"{self.files.name}.start.tar"))
+        return Snapshot.read(self.copy("start"))
 
     @cached_property
     def after(self) -> Snapshot | None:
         """Its files at the end of this job, or in the last half of a run without an end; `None` if that was short."""
         if not self.alone:
             return None
-        return Snapshot.read(self.files.with_name(f"{self.files.name}.end.tar"))
+        return Snapshot.read(self.copy("end"))
 
     @property
     def time_s(self) -> np.ndarray:
@@ -128,6 +138,32 @@ def nodes(directory: Path, raw: RawRecording, job: Job) -> list[Node]:
             per_tick = threads[0].rank["seconds_per_tick"]
             found.append(Node(host, sampled, start, per_tick, directory / "raw" / file, not others))
     return found
+
+
+def _is_damaged(path: Path) -> bool:
+    try:
+        return matches_checksum(path) is False
+    except (OSError, tarfile.TarError, ValueError, EOFError):
+        return False  # there is none, as of ranks that were killed
+
+
+def damage(found: list[Node]) -> list[str]:
+    """Copies that are not as they were written."""
+    return [
+        f"{node.copy(when).name} does not match its checksum and was left out"
+        for node in found
+        for when in node.damaged
+    ]
+
+
+def unlikely(found: list[Node]) -> list[str]:
+    """What was left out of copies although they are as they were written, or have no checksum."""
+    return [
+        f"{node.copy(when).name}: {counted(number, 'number')} larger than anything counts, left out"
+        for node in found
+        for when, copy in (("start", node.before), ("end", node.after))
+        if copy is not None and (number := copy.unlikely())
+    ]
 
 
 def _rows_of(threads: list[Thread], others: list[Thread], ticks: np.ndarray) -> slice:
@@ -214,7 +250,7 @@ def memory_samples(found: list[Node]) -> pl.DataFrame:
     for node in found:
         for group in node.sampled.columns:
             what, _, pu = group.partition(":")
-            if what == "memory" and pu.isdecimal():
+            if what == "memory":
                 rows = len(node.sampled.ticks)
                 columns: dict[str, Any] = {"host": [node.host] * rows, "pu": [int(pu)] * rows}
                 columns["time_s"] = node.time_s
@@ -321,8 +357,9 @@ def port_counters(found: list[Node]) -> pl.DataFrame:
         for (device, port, counter), now in sorted(node.after.port_counters().items()):
             if (device, port, counter) in before:
                 # Counters of 32 bits stay at their most; one that was reset begins anew.
-                grown = now - before[device, port, counter]
-                rows.append((node.host, device, port, counter, grown if grown >= 0 else None))
+                then = before[device, port, counter]
+                grown = None if now is None or then is None or now < then else now - then
+                rows.append((node.host, device, port, counter, grown))
     schema = (
         ("host", pl.String),
         ("device", pl.String),
@@ -383,7 +420,7 @@ def _tcp_causes(node: Node) -> dict[str, int] | None:
     found = {
         name: after[kernel] - before[kernel]
         for kernel, name in _TCP_CAUSES.items()
-        if kernel in before and kernel in after
+        if after.get(kernel, -1) >= before.get(kernel, 0) and kernel in before
     }
     return found or None
 
@@ -397,7 +434,10 @@ def _states(node: Node) -> dict[str, str]:
 def _absent(node: Node) -> Iterator[Absent]:
     yield from node.sampled.absent
     yield from node.sampled.lost(_LOST, node.start, node.seconds_per_tick)
-    if node.before is None:
+    if which := node.damaged:
+        why = f"the copy of the node's files at the {which[0]} is damaged"
+        yield Absent("interrupts by line, counters of ports", why, None)
+    elif node.before is None:
         yield Absent("interrupts by line", "there is no copy of the node's files at the start", None)
     elif not node.alone:
         why = "several jobs were recorded on this node, and copies are from before the first and after the last of them"

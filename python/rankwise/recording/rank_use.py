@@ -44,7 +44,6 @@ _SCHEMA: dict[str, Any] = {
 }
 
 
-_LARGEST = 2**63 - 1  # of pl.Int64
 _VARIABLES_SCHEMA: dict[str, Any] = {
     "rank": pl.Int64,
     "variable": pl.String,
@@ -77,15 +76,9 @@ def rank_use(job: Job) -> pl.DataFrame:
     every half second; `threads_busy` is how many that were in the mean, `threads_crowded` which part of them shared its
     PU with another.
     """
-    rows = [_use(thread, sampled) for thread, sampled in sampled_ranks(job)]
-    possible = [{name: _possible(value) for name, value in row.items()} for row in rows]
-    return pl.DataFrame(possible, schema=_SCHEMA, orient="row")
-
-
-def _possible(value: Any) -> Any:
-    """Null where a damaged file has a number that no column holds: that it is damaged, its reader has noted."""
-    numbers = value if isinstance(value, list) else [value]
-    return None if any(isinstance(each, int) and each > _LARGEST for each in numbers) else value
+    return pl.DataFrame(
+        [_use(thread, sampled) for thread, sampled in sampled_ranks(job)], schema=_SCHEMA, orient="row"
+    )
 
 
 def _use(thread: Thread, sampled: Sampled) -> dict[str, Any]:
@@ -137,9 +130,11 @@ def _migrations(sampled: Sampled) -> tuple[int | None, str | None]:
 
 def _by_numa_node(sampled: Sampled) -> list[int] | None:
     found = {}
+    if any(name.startswith("memory_kib:") for name in sampled.lost_facts):
+        return None
     for name, kib in sampled.facts.items():
         what, _, node = name.partition(":")
-        if what == "memory_kib" and node.isdecimal() and int(node) < 1024:
+        if what == "memory_kib" and node.isdecimal() and len(node) < 4:
             found[int(node)] = kib * 1024
     return [found.get(node, 0) for node in range(max(found) + 1)] if found else None
 
@@ -286,8 +281,7 @@ def rank_devices(job: Job) -> pl.DataFrame:
             if fact.startswith("device:"):
                 rows.append((*base, fact.removeprefix("device:"), "open", None, None))
         rows += [
-            (*base, device, "address", *map(_possible, moved))
-            for device, moved in sorted(_by_interface(thread).items())
+            (*base, device, "address", *moved) for device, moved in sorted(_by_interface(thread).items())
         ]
     return pl.DataFrame(rows, schema=_DEVICES_SCHEMA, orient="row")
 
@@ -301,7 +295,7 @@ def performance_variables(job: Job) -> pl.DataFrame:
     Empty where the library has none.
     """
     rows = [
-        (thread.rank["world_rank"], name, of_class, value, _possible(elements))
+        (thread.rank["world_rank"], name, of_class, value, elements)
         for thread in job.first_threads
         if thread.sampled is not None
         for name, (of_class, value, elements) in sorted(thread.sampled.variables.items())

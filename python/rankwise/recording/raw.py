@@ -135,7 +135,8 @@ class Thread:
     @property
     def mpi_s(self) -> float:
         """Time inside its calls; what begins and ends MPI is not in the time that is split."""
-        return self.seconds(int(self.calls["ticks"][~np.isin(CALL_CLASSES, ["init", "finalize"])].sum()))
+        own = ~np.isin(CALL_CLASSES, ["init", "finalize"])
+        return self.seconds(float(self.calls["ticks"][own].sum(dtype=np.float64)))
 
     def has(self, flag: int) -> bool:
         """Whether a bit of rw_rank.flags is set."""
@@ -146,7 +147,7 @@ class Thread:
         """Whether its calls were timed, not only counted."""
         return not self.has(UNTIMED)
 
-    def seconds(self, ticks: int) -> float:
+    def seconds(self, ticks: float) -> float:
         """A tick count as time."""
         seconds_per_tick: float = self.rank["seconds_per_tick"]
         return ticks * seconds_per_tick
@@ -167,6 +168,19 @@ class RawRecording:
     problems: list[str]
     notes: list[str]
     nodes: dict[str, Sampled] = field(default_factory=dict)
+
+
+def damage_of_samples(raw: RawRecording) -> list[str]:
+    """What was left out of samples as damaged, of ranks and of nodes."""
+    found = [
+        f"{thread.rank['node_file']}.rwn: rank {thread.rank['world_rank']}: {problem}"
+        for thread in raw.threads
+        if thread.sampled is not None
+        for problem in thread.sampled.problems
+    ]
+    return found + [
+        f"{file}.rwn: the node: {each}" for file, node in raw.nodes.items() for each in node.problems
+    ]
 
 
 def rank_fields(record: trace.ThreadRecord) -> dict[str, Any]:

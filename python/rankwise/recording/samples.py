@@ -12,7 +12,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from rankwise.quantities import counted
 from rankwise.recording.layouts import (
+    MOST_FACT_BITS,
+    MOST_TIME_BITS,
     NOT_KNOWN,
     NOT_READ,
     NOTE,
@@ -28,7 +31,18 @@ from rankwise.recording.layouts import (
 )
 
 # As many PUs as rw_rank.affinity has bits.
-_MOST_PUS = 8192
+MOST_PUS = 8192
+# Numbers of these and more are damage.
+MOST_COUNTED = 1 << MOST_TIME_BITS
+_MOST_FACT = 1 << MOST_FACT_BITS
+# MPI's own variables may be any number; sums over ranks are to be one, too.
+_MOST_VARIABLE = 1e100
+# What only grows in a process.
+_GROWING = (
+    *("user_ns", "system_ns", "on_core_ns", "runqueue_wait_ns", "migrations", "moves_seen"),
+    *("minor_faults", "major_faults", "voluntary_switches", "involuntary_switches"),
+    *("thread_looks", "threads_busy", "threads_crowded"),
+)
 _MOST_COLUMNS = 1 << 20
 _COUNTER = "counter:"
 _HARDWARE = (
@@ -69,6 +83,8 @@ class Sampled:
         head: The fields of rw_samples.
         threads_ran_on: OS PUs on which threads that were ready to run were seen; `None` if nobody looked.
         left_out: Rows x columns, whether a number was left out of a row because it takes long.
+        lost_facts: Names of facts whose numbers are damaged.
+        problems: What is damaged of it and was left out, one sentence each.
         set_by: Index of `allowed` -> file whose code set it; empty where no call was seen, absent where that is not
             known.
     """
@@ -86,6 +102,8 @@ class Sampled:
     threads_ran_on: list[int] | None = None
     left_out: npt.NDArray[np.bool_] | None = None
     set_by: dict[int, str] = field(default_factory=dict)
+    lost_facts: tuple[str, ...] = ()
+    problems: tuple[str, ...] = ()
 
     def part(self, rows: slice) -> Sampled:
         """Some of its rows."""
@@ -112,10 +130,10 @@ class Sampled:
         return column - column[0] if len(column) else column
 
     def total(self, name: str, index: int = 0) -> float | None:
-        """What it counted from the first to the last sample that has it; `None` if that is not known."""
+        """What it counted from the first to the last sample that has it; `None` if that is not known, or it fell."""
         column = self.column(name, index)
         known = column[~np.isnan(column)]
-        return float(known[-1] - known[0]) if len(known) > 1 else None
+        return float(known[-1] - known[0]) if len(known) > 1 and known[-1] >= known[0] else None
 
     def lost(self, sources: Mapping[str, str], start: int, seconds_per_tick: float) -> list[Absent]:
         """Sources that could not be read from some row on, and those that take too long to be in most rows.
@@ -158,7 +176,7 @@ class Sampled:
         return [name[len(_COUNTER) :] for name in self.columns if name.startswith(_COUNTER)]
 
     def counted(self, counter: str) -> npt.NDArray[np.float64]:
-        """A counter since the first sample; NaN where it is not known, all NaN where it never ran.
+        """A counter since the first sample; NaN where it is not known, all NaN where it never ran or fell.
 
         A counter that took turns with others is scaled by enabled over running time, between two samples each, so
         that it never falls. Where it did not run between two of them, the next one counts for both; at the end it is
@@ -178,7 +196,8 @@ class Sampled:
             enabled = parts[1]
             rate = found[kept[-1]] / (enabled[kept[-1]] - enabled[rows[0]])
             found[rows[-1]] = found[kept[-1]] + rate * (enabled[rows[-1]] - enabled[kept[-1]])
-        return found
+        can_be = np.isnan(found) | ((found >= 0) & (found < MOST_COUNTED))
+        return found if can_be.all() else np.full(len(found), np.nan)
 
 
 _MOSTLY = 0.5
@@ -194,59 +213,143 @@ def decode(rows: bytes, notes: bytes) -> Sampled | None:
     if len(rows) < SAMPLES.itemsize:
         return None
     head = dict(zip(SAMPLES.names or (), np.frombuffer(rows, SAMPLES, 1)[0].item(), strict=True))
-    width = head["columns"] + 1
-    columns: dict[str, int] = {}
-    counts: dict[str, int] = {}
-    absent, allowed, facts = [], [], {}
-    set_by: dict[int, str] = {}
-    variables: dict[str, tuple[str, float, int]] = {}
-    ran_on: list[int] | None = None
-    threads_ran_on: list[int] | None = None
-    used = 0
+    noted = _Noted()
+    for name in ("asked_ns", "cost_ticks", "aside_ticks"):
+        if head[name] >= MOST_COUNTED:
+            head[name] = 0
+            noted.problems.append(f"`{name}` of its samples is damaged and was left out")
     for ticks, kind, count, text in _notes(notes):
-        name, _, rest = text.partition("\t")
-        if kind == NOTE_COLUMNS and used + count <= min(head["columns"], _MOST_COLUMNS):
-            columns.setdefault(name, used)
-            counts.setdefault(name, count)
-            used += count
-        elif kind == NOTE_ABSENT:
-            absent.append(_absent(name, count, rest))
-        elif kind == NOTE_ALLOWED:
-            allowed.append((ticks, pus_of(text)))
-        elif kind == NOTE_SET_BY and allowed:
-            set_by[len(allowed) - 1] = text
-        elif kind == NOTE_RAN_ON:
-            ran_on = pus_of(text)
-        elif kind == NOTE_THREADS_RAN_ON:
-            threads_ran_on = pus_of(text)
-        elif kind == NOTE_FACT and rest.isdecimal() and len(rest) < 20:
-            facts[name] = int(rest)
-        elif kind == NOTE_VARIABLE and (value := _number(rest)) is not None:
-            of_class, _, variable = name.partition(":")
-            variables[variable] = (of_class, value, count)
+        noted.take(ticks, kind, count, text, min(head["columns"], _MOST_COLUMNS))
+    width = head["columns"] + 1
     there = (len(rows) - SAMPLES.itemsize) // (8 * width)
     table = np.frombuffer(rows, "<u8", there * width, SAMPLES.itemsize).reshape(there, width)
     # Rows that were half written have no ticks; while rows were taken out, some were there twice.
     ticks_of, order = np.unique(table[:, 0], return_index=True)
-    sound = (ticks_of > 0) & (ticks_of < 1 << 63)
+    sound = (ticks_of > 0) & (ticks_of < MOST_COUNTED)
     kept = table[order[sound], 1:]
     left_out = kept == NOT_READ
-    values = np.where(left_out | (kept == NOT_KNOWN), np.nan, kept.astype(np.float64))
-    return Sampled(
-        columns,
-        counts,
+    not_known = left_out | (kept == NOT_KNOWN)
+    damaged = ~not_known & (kept >= _limits(noted.columns, noted.counts, kept))
+    values = np.where(not_known | damaged, np.nan, kept.astype(np.float64))
+    if number := int(damaged.sum() + (ticks_of >= MOST_COUNTED).sum()):
+        noted.problems.append(f"{counted(number, 'damaged number')} left out of its samples")
+    sampled = Sampled(
+        noted.columns,
+        noted.counts,
         ticks_of[sound].astype(np.int64),
         values,
-        absent,
-        allowed,
-        ran_on,
-        facts,
-        variables,
+        noted.absent,
+        noted.allowed,
+        noted.ran_on,
+        noted.facts,
+        noted.variables,
         head,
-        threads_ran_on,
+        noted.threads_ran_on,
         left_out,
-        set_by,
+        noted.set_by,
+        tuple(noted.lost_facts),
     )
+    return replace(
+        sampled,
+        absent=noted.absent + _unlikely(sampled),
+        problems=(*noted.problems, *_falling(sampled)),
+    )
+
+
+@dataclass
+class _Noted:
+    """What the notes of samples say, as the attributes of `Sampled` have it."""
+
+    columns: dict[str, int] = field(default_factory=dict)
+    counts: dict[str, int] = field(default_factory=dict)
+    absent: list[Absent] = field(default_factory=list)
+    allowed: list[tuple[int, list[int]]] = field(default_factory=list)
+    ran_on: list[int] | None = None
+    threads_ran_on: list[int] | None = None
+    facts: dict[str, int] = field(default_factory=dict)
+    lost_facts: list[str] = field(default_factory=list)
+    variables: dict[str, tuple[str, float, int]] = field(default_factory=dict)
+    set_by: dict[int, str] = field(default_factory=dict)
+    problems: list[str] = field(default_factory=list)
+    used: int = 0  # of the columns
+
+    def take(self, ticks: int, kind: int, count: int, text: str, most_columns: int) -> None:
+        """The next note."""
+        name, _, rest = text.partition("\t")
+        if kind == NOTE_COLUMNS and self.used + count <= most_columns:
+            self._take_columns(name, count)
+        elif kind == NOTE_ABSENT:
+            self.absent.append(_absent(name, count, rest))
+        elif kind == NOTE_ALLOWED:
+            self.allowed.append((ticks, pus_of(text)))
+        elif kind == NOTE_SET_BY and self.allowed:
+            self.set_by[len(self.allowed) - 1] = text
+        elif kind == NOTE_RAN_ON:
+            self.ran_on = pus_of(text)
+        elif kind == NOTE_THREADS_RAN_ON:
+            self.threads_ran_on = pus_of(text)
+        elif kind == NOTE_FACT:
+            self._take_fact(name, rest)
+        elif kind == NOTE_VARIABLE:
+            self._take_variable(name, rest, count)
+
+    def _take_columns(self, name: str, count: int) -> None:
+        what, _, of = name.partition(":")
+        if what == "memory" and _whole(of, MOST_PUS) is None:
+            self.problems.append("a damaged name of a column of its samples was left out")
+        else:
+            self.columns.setdefault(name, self.used)
+            self.counts.setdefault(name, count)
+        self.used += count
+
+    def _take_fact(self, name: str, text: str) -> None:
+        if (fact := _whole(text, _MOST_FACT)) is not None:
+            self.facts[name] = fact
+        else:
+            self.lost_facts.append(name)
+            self.problems.append(f"the number of `{name}` is damaged and was left out")
+
+    def _take_variable(self, name: str, text: str, count: int) -> None:
+        of_class, _, variable = name.partition(":")
+        if (value := _number(text)) is None:
+            self.problems.append(f"the number of MPI's variable `{variable}` is damaged and was left out")
+        elif abs(value) < _MOST_VARIABLE:
+            self.variables[variable] = (of_class, value, count)
+        else:
+            why = f"the MPI library says {value:.3g}"
+            self.absent.append(Absent(f"MPI's variable {variable}", why, None))
+
+
+def _limits(columns: dict[str, int], counts: dict[str, int], rows: npt.NDArray[np.uint64]) -> Any:
+    """What the numbers of each column are below."""
+    if not len(rows):
+        return np.uint64(MOST_COUNTED)
+    limits = np.full(rows.shape[1], MOST_COUNTED, np.uint64)
+    for name, first in columns.items():
+        if name == "cpu" or name.endswith("_kib"):
+            limits[first : first + counts[name]] = MOST_PUS if name == "cpu" else _MOST_FACT
+    return limits
+
+
+def _falling(sampled: Sampled) -> list[str]:
+    found = []
+    for name in _GROWING:
+        column = sampled.column(name)
+        known = column[~np.isnan(column)]
+        if len(known) > 1 and known[-1] < known[0]:
+            found.append(f"`{name}` of its samples falls: it is damaged and was left out")
+    return found
+
+
+def _unlikely(sampled: Sampled) -> list[Absent]:
+    """Counters that counted what they cannot have counted: those of virtual machines may."""
+    found = []
+    for name in sampled.counters:
+        rows = np.count_nonzero(~np.isnan(sampled.column(_COUNTER + name)))
+        ran = sampled.total(_COUNTER + name, 2) != 0
+        if rows > 1 and ran and np.isnan(sampled.counted(name)).all():
+            found.append(Absent(_COUNTER + name, "it counted backwards, or more than it can", None))
+    return found
 
 
 def _number(text: str) -> float | None:
@@ -254,6 +357,13 @@ def _number(text: str) -> float | None:
         return float(text)
     except ValueError:
         return None
+
+
+def _whole(text: str, limit: int) -> int | None:
+    """A decimal number below a limit."""
+    if not (text.isascii() and text.isdecimal() and len(text) <= len(str(limit))):
+        return None
+    return number if (number := int(text)) < limit else None
 
 
 def _notes(log: bytes) -> Iterator[tuple[int, int, int, str]]:
@@ -276,8 +386,8 @@ def pus_of(text: str) -> list[int]:
     for part in text.strip().split(","):
         first, _, last = part.partition("-")
         last = last or first
-        if first.isdecimal() and last.isdecimal() and len(last) < 6:
-            found.update(range(int(first), min(int(last), _MOST_PUS - 1) + 1))
+        if first.isdecimal() and last.isdecimal() and max(len(first), len(last)) < 6:
+            found.update(range(int(first), min(int(last), MOST_PUS - 1) + 1))
     return sorted(found)
 
 

@@ -9,14 +9,16 @@ import tarfile
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from rankwise import regular_files
 from rankwise._core import trace
-from rankwise.recording.samples import pus_of
+from rankwise.recording.samples import MOST_COUNTED, MOST_PUS, pus_of
 
 _MOST_BYTES = 1 << 28
 _LINE = re.compile(r"([^:\s]+):((?: \d+=\d+)*) \|(.*)")
+_LONG = re.compile(r"\d{19,}")
 _NOT_OF_CPUS = ("ERR", "MIS")
 _PORT = re.compile(r"sys/class/infiniband/([^/]+)/ports/([^/]+)/(?:counters|hw_counters)/([^/]+)")
 _RATE = re.compile(r"sys/class/infiniband/([^/]+)/ports/([^/]+)/rate")
@@ -65,7 +67,7 @@ class Port:
 
 
 class Snapshot:
-    """The files of one copy; damaged ones have none."""
+    """The files of one copy; damaged ones have none. Numbers that nothing comes to are left out."""
 
     def __init__(self, files: dict[str, str]):
         self.files = files
@@ -78,9 +80,11 @@ class Snapshot:
 
     @classmethod
     def read(cls, path: Path) -> Snapshot | None:
-        """A copy, as far as it can be read; `None` if there is none."""
+        """A copy, as far as it can be read; `None` if there is none, or it is not as it was written."""
         try:
             content = regular_files.read_bytes(path, _MOST_BYTES)
+            if _matches(content) is False:
+                return None
             with tarfile.open(fileobj=io.BytesIO(content)) as archive:
                 files = {}
                 for member in archive:
@@ -93,7 +97,13 @@ class Snapshot:
 
     def interrupts(self) -> Counter[tuple[str, str, int]]:
         """Counts by line, what it is of, and OS PU."""
+        return self._interrupts[0]
+
+    @cached_property
+    def _interrupts(self) -> tuple[Counter[tuple[str, str, int]], int]:
+        """The same, and how many numbers were left out."""
         found: Counter[tuple[str, str, int]] = Counter()
+        left_out = 0
         for text in self.files.get("rankwise/interrupts", "").splitlines():
             line = _LINE.fullmatch(text)
             if line is None or line[1] in _NOT_OF_CPUS:
@@ -101,28 +111,44 @@ class Snapshot:
             what = " ".join(line[3].split())
             for each in line[2].split():
                 pu, _, count = each.partition("=")
-                found[line[1], what, int(pu)] += int(count)
-        return found
+                if len(pu) < 6 and int(pu) < MOST_PUS and not _LONG.match(count):
+                    found[line[1], what, int(pu)] += int(count)
+                else:
+                    left_out += 1
+        return found, left_out
 
-    def port_counters(self) -> dict[tuple[str, str, str], int]:
-        """Counts by adapter, port and counter, of InfiniBand, Omni-Path, RoCE and Slingshot; data in bytes."""
-        found = {}
+    def port_counters(self) -> dict[tuple[str, str, str], int | None]:
+        """Counts by adapter, port and counter, of InfiniBand, Omni-Path, RoCE and Slingshot; data in bytes.
+
+        `None` where a number is larger than anything counts.
+        """
+        found: dict[tuple[str, str, str], int | None] = {}
         for name, text in self.files.items():
-            number = re.match(r"\s*(\d{1,19})", text)
+            number = re.match(r"\s*(\d+)", text)
             if number is None:
                 continue
+            key, factor = None, 1
             if port := _PORT.fullmatch(name):
-                factor = 4 if port[3] in _WORDS else 1
-                found[port[1], port[2], port[3]] = factor * int(number[1])
+                key, factor = (port[1], port[2], port[3]), 4 if port[3] in _WORDS else 1
             elif cxi := _CXI.fullmatch(name):
-                found[cxi[1], "", cxi[2]] = int(number[1])
+                key = cxi[1], "", cxi[2]
+            if key:
+                count = None if len(number[1]) > 20 else factor * int(number[1])
+                found[key] = None if count is None or count >= MOST_COUNTED else count
         return found
+
+    def unlikely(self) -> int:
+        """How many numbers were left out: they are larger than anything counts."""
+        of_tcp = len(_LONG.findall(self.files.get("proc/net/netstat", "")))
+        return self._interrupts[1] + list(self.port_counters().values()).count(None) + of_tcp
 
     def ports(self) -> Iterator[Port]:
         """Ports of InfiniBand, Omni-Path and RoCE whose rate is known."""
         for name, text in self.files.items():
             # As `100 Gb/sec (4X EDR)`; the state as `4: ACTIVE`.
-            if (port := _RATE.fullmatch(name)) and (rate := re.match(r"(\d+(?:\.\d+)?) Gb/sec", text)):
+            if (port := _RATE.fullmatch(name)) and (
+                rate := re.match(r"(\d{1,6}(?:\.\d{1,6})?) Gb/sec", text)
+            ):
                 state, layer = (
                     self.files.get(f"{name.removesuffix('rate')}{each}", "")
                     for each in ("state", "link_layer")
@@ -138,7 +164,7 @@ class Snapshot:
         ]
         if len(lines) != 2:
             return {}
-        return {name: int(n) for name, n in zip(*lines, strict=False) if re.fullmatch(r"\d{1,19}", n)}
+        return {name: int(n) for name, n in zip(*lines, strict=False) if re.fullmatch(r"\d{1,18}", n)}
 
     def queues(self) -> Iterator[Queue]:
         """Which CPUs serve which interrupts and queues of which interface."""
@@ -164,7 +190,10 @@ def matches_checksum(path: Path) -> bool | None:
         OSError: It cannot be read.
         tarfile.TarError: It is no archive, or an empty file.
     """
-    content = regular_files.read_bytes(path, _MOST_BYTES)
+    return _matches(regular_files.read_bytes(path, _MOST_BYTES))
+
+
+def _matches(content: bytes) -> bool | None:
     with tarfile.open(fileobj=io.BytesIO(content), mode="r:") as archive:
         members = archive.getmembers()
         if not members or members[-1].name != CHECKSUM:
