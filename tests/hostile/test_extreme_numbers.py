@@ -275,7 +275,7 @@ COLLECTIVES, COLLECTIVE = layouts.CHUNK_COLLECTIVES, layouts.COLLECTIVE_ENTRY
 # What is damaged, how, what is said of it.
 TABLE = [
     ("a count of rows that falls", column("minor_faults", B, B, B, 0), "damaged numbers"),
-    ("a count of rows that falls from what can be", column("moves_seen", 2**62 - 1, 5, 5, 0), "`moves_seen`"),
+    ("a count of rows that falls from what can be", column("moves_seen", 2**62 - 1, 5, 5, 0), "backwards"),
     ("a PU of rows", column("cpu", 1 << 63), "damaged number"),
     ("a PU of rows that no machine has", column("cpu", 1 << 40), "damaged number"),
     ("memory of rows", column("peak_memory_kib", 0, 0, 0, 2**62 - 1), "damaged number"),

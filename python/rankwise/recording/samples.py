@@ -249,11 +249,7 @@ def decode(rows: bytes, notes: bytes) -> Sampled | None:
         noted.set_by,
         tuple(noted.lost_facts),
     )
-    return replace(
-        sampled,
-        absent=noted.absent + _unlikely(sampled),
-        problems=(*noted.problems, *_falling(sampled)),
-    )
+    return replace(sampled, absent=noted.absent + _unlikely(sampled), problems=tuple(noted.problems))
 
 
 @dataclass
@@ -331,19 +327,14 @@ def _limits(columns: dict[str, int], counts: dict[str, int], rows: npt.NDArray[n
     return limits
 
 
-def _falling(sampled: Sampled) -> list[str]:
+def _unlikely(sampled: Sampled) -> list[Absent]:
+    """What counted what it cannot have: counters of virtual machines may, and all begin anew after a restart."""
     found = []
     for name in _GROWING:
         column = sampled.column(name)
         known = column[~np.isnan(column)]
         if len(known) > 1 and known[-1] < known[0]:
-            found.append(f"`{name}` of its samples falls: it is damaged and was left out")
-    return found
-
-
-def _unlikely(sampled: Sampled) -> list[Absent]:
-    """Counters that counted what they cannot have counted: those of virtual machines may."""
-    found = []
+            found.append(Absent(name, "it counted backwards", None))
     for name in sampled.counters:
         rows = np.count_nonzero(~np.isnan(sampled.column(_COUNTER + name)))
         ran = sampled.total(_COUNTER + name, 2) != 0
