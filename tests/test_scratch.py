@@ -75,10 +75,14 @@ def test_an_old_one_stays_while_a_process_names_it(temporary):
     directory = temporary / f"rankwise-test-named-{os.getpid()}"
     directory.mkdir()
     os.utime(directory, (0, 0))
-    process = subprocess.Popen(["sleep", "60"], env={"WHERE": str(directory)})
+    # A process that says something has its environment: while it is executed, that is empty for a moment.
+    named = {"WHERE": str(directory)}
+    process = subprocess.Popen(
+        ["sh", "-c", "echo; read line"], env=named, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    process.stdout.readline()
     remove_abandoned(temporary, "rankwise-test-", 60)
     assert directory.exists()
-    process.kill()
-    process.wait()
+    process.communicate()
     remove_abandoned(temporary, "rankwise-test-", 60)
     assert not directory.exists()
