@@ -280,6 +280,7 @@ TABLE = [
     ("a PU of rows that no machine has", column("cpu", 1 << 40), "damaged number"),
     ("memory of rows", column("peak_memory_kib", 0, 0, 0, 2**62 - 1), "damaged number"),
     ("a counter that takes turns", turns([B, 1, 1], [0, B, 2]), "damaged number"),
+    ("how long a counter ran", turns([0, 0, B], [9, 9, B], [9, 9, B], [9, 9, B]), "damaged numbers"),
     ("a counter that hardly ran", turns([0, 0, 0], [2**60, 2**60, 1], [2**60] * 3, [2**61] * 3), "backwards"),
     ("ticks of a row", lambda it: it.rows[3].__setitem__(0, 1 << 63), "damaged number"),
     ("notes that were dropped", note("dropped_notes\t2", "dropped_notes\t" + "9" * 19), "`dropped_notes`"),

@@ -98,12 +98,13 @@ def _counters(recording: Recording, ranks: list[int]) -> list[Counter]:
     found = []
     for (name,), rows in recording.table("rank_counters").group_by("counter", maintain_order=True):
         count = dict(rows.select("rank", "count").iter_rows())
-        shares = rows.filter(pl.col("enabled_s") > 0).select(pl.col("running_s") / pl.col("enabled_s"))
+        enabled = rows.filter(pl.col("enabled_s") > 0)
+        share = enabled.select((pl.col("running_s") / pl.col("enabled_s")).min()).item()
         found.append(
             Counter(
                 counter=str(name),
                 count=[count.get(rank) for rank in ranks],
-                running_share=float(shares.min().item()) if len(shares) else None,
+                running_share=share,
                 user_only=bool(rows["user_only"].any()),
             )
         )
