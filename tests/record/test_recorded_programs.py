@@ -63,9 +63,10 @@ def test_a_program_with_sessions_only_is_recorded(mpi, compiled, record):
 
 
 @mpis.only(lambda _: True, quick=("mpich-5.0.2",))  # others have no second session
-# MPICH 5.0.2 itself, unrecorded, ends 6 % of such runs on a busy machine (15 of 235): a process may read the address
-# that another one had in its session before, or take a message of that one for its own. Only what ends so is tried
-# again.
+# MPICH 5.0.2 itself, unrecorded, ends 6 % of such runs on a busy machine (15 of 235), and more the busier it is: a
+# process may read the address that another one had in its session before, or take a message of that one for its own.
+# Only what ends so is tried again.
+@pytest.mark.slow
 @pytest.mark.flaky(
     reruns=3,
     reruns_delay=1,

@@ -3,11 +3,13 @@
 // JSON or text. `driver --read KIND FILE...` hands files to the reader of a KIND; built with sanitizers, it
 // ends badly on any wrong access. `driver --pages PROC NODE PID...` moves all pages of processes, as files
 // of PROC say that they have them, and prints what could not be moved.
+#include <chrono>
 #include <deque>
 #include <fcntl.h>
 #include <iostream>
 #include <sstream>
 #include <sys/syscall.h>
+#include <thread>
 #include <unistd.h>
 
 #include "act/births.hpp"
@@ -154,7 +156,10 @@ void do_line(const std::string &line, LinuxSystem &system) {
     if (what == "sample" || what == "light") {
         show(system.sample(what == "light"));
     } else if (what == "units") {
-        system.look_at_units();
+        static Seconds due = 0;
+        for (const Seconds before = due; (due = system.look_at_units()) == before;) {
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        }
         std::cout << std::endl;
     } else if (what == "movers") {
         show(system.sample_with_movers());

@@ -13,6 +13,17 @@ def unit_of(tid: int) -> int:
     return int(Path(f"/proc/{tid}/stat").read_text().rpartition(")")[2].split()[36])
 
 
+def let_run(tid: int) -> None:
+    """Wait until a thread has run some time: on a busy machine it gets a processor late."""
+
+    def run_ns():
+        return int(Path(f"/proc/{tid}/schedstat").read_text().split()[0])
+
+    begun_ns, until = run_ns(), time.monotonic() + 10
+    while run_ns() < begun_ns + 1e8 and time.monotonic() < until:
+        time.sleep(0.01)
+
+
 def test_a_thread_that_changes_cores_is_seen_to(start, driving, two_pus):
     # GIVEN a thread that spins on one unit
     driver = driving(start(1, spin=1, pus={0}))
@@ -43,7 +54,7 @@ def test_what_a_thread_ran_counts_for_the_units_that_it_was_seen_on(start, drivi
     for pu, looks in ((1, 3), (0, 9)):
         os.sched_setaffinity(thread["tid"], {pu})
         for _ in range(looks):
-            time.sleep(0.1)
+            let_run(thread["tid"])
             driver.ask("units")
     # AND may use both when it is sampled again
     os.sched_setaffinity(thread["tid"], {0, 1})
@@ -87,9 +98,9 @@ def test_where_threads_ran_is_forgotten_when_nobody_looks_any_more(start, drivin
 
     def look_on(pu):
         os.sched_setaffinity(thread["tid"], {pu})
-        time.sleep(0.1)
-        os.sched_setaffinity(thread["tid"], {0, 1})
+        let_run(thread["tid"])
         driver.ask("units")
+        os.sched_setaffinity(thread["tid"], {0, 1})
 
     for pu in (1, 0, 1):
         look_on(pu)

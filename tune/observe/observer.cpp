@@ -2,6 +2,7 @@
 #include "observe/observer.hpp"
 
 #include <algorithm>
+#include <ctime>
 #include <iterator>
 #include <set>
 #include <sys/stat.h>
@@ -34,6 +35,12 @@ std::string at_most(const char *who, std::size_t count) {
 std::uint32_t user_of(const std::string &proc, std::int32_t process) {
     struct stat status{};
     return stat((proc + "/" + std::to_string(process)).c_str(), &status) == 0 ? status.st_uid : 0;
+}
+
+Seconds processor_time() {
+    timespec used{};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+    return static_cast<Seconds>(used.tv_sec) + static_cast<Seconds>(used.tv_nsec) * 1e-9;
 }
 
 } // namespace
@@ -230,12 +237,14 @@ bool Observer::read(Rank &rank, bool light, RankSample &sample) {
 }
 
 Seconds Observer::look_at_units() {
-    const auto began = tick_moment().at;
-    if (units_due_.due(began)) {
+    const auto now = tick_moment().at;
+    if (units_due_.due(now)) {
+        const auto used = processor_time();
         for (auto &[id, rank] : ranks_) {
             rank.threads.look_at_units(text_);
         }
-        units_due_.done(began, tick_moment().at);
+        // While it waits for a processor, as beside ranks that use all, it costs them nothing.
+        units_due_.done(now, now + (processor_time() - used));
     }
     return units_due_.next();
 }
