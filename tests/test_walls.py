@@ -45,8 +45,8 @@ def test_c_rooms_include_only_mpi_libc_and_contracts(path):
 def libc_has(name: str) -> bool:
     return name.startswith(("std", "sys/", "linux/", "net/", "netinet/", "arpa/")) or name in {
         "assert.h", "complex.h", "ctype.h", "dirent.h", "dlfcn.h", "elf.h", "errno.h", "fcntl.h", "fnmatch.h",
-        "ifaddrs.h", "inttypes.h", "limits.h", "link.h", "math.h", "poll.h", "pthread.h", "sched.h", "signal.h",
-        "spawn.h", "string.h", "strings.h", "time.h", "unistd.h", "x86intrin.h", "float.h",
+        "ifaddrs.h", "inttypes.h", "limits.h", "locale.h", "link.h", "math.h", "poll.h", "pthread.h", "sched.h",
+        "signal.h", "spawn.h", "string.h", "strings.h", "time.h", "unistd.h", "x86intrin.h", "float.h",
     }  # fmt: skip
 
 

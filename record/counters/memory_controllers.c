@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#define _GNU_SOURCE
 #include "counters/memory_controllers.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <locale.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -82,13 +84,22 @@ static int parse(const char *pmu, const char *terms, struct perf_event_attr *att
     return 1;
 }
 
+/* A program may have set another locale. */
+static double number_of(const char *text) {
+    const locale_t own = newlocale(LC_NUMERIC_MASK, "C", (locale_t)0);
+    const double number = own ? strtod_l(text, NULL, own) : 0;
+    if (own)
+        freelocale(own);
+    return number;
+}
+
 /* 0: the unit is none of bytes. */
 static double bytes_of(const char *pmu, const char *event) {
     char name[TEXT_BYTES], text[TEXT_BYTES];
     snprintf(name, sizeof name, "events/%s.unit", event);
     const double unit = !read_text(pmu, name, text) ? 0 : strcmp(text, "MiB") == 0 ? 1048576 : 0;
     snprintf(name, sizeof name, "events/%s.scale", event);
-    return unit > 0 && read_text(pmu, name, text) ? unit * strtod(text, NULL) : 0;
+    return unit > 0 && read_text(pmu, name, text) ? unit * number_of(text) : 0;
 }
 
 static void add(struct found *found, const char *pmu, const char *terms, double bytes, unsigned way) {
@@ -120,17 +131,21 @@ static void add_pmu(struct found *found, const char *devices, const char *name) 
     char pmu[PATH_BYTES], path[TEXT_BYTES], terms[TEXT_BYTES];
     if ((size_t)snprintf(pmu, sizeof pmu, "%s/%s", devices, name) >= sizeof pmu)
         return;
-    for (unsigned kind = 0; kind < NAMES; kind++)
+    for (unsigned kind = 0; kind < NAMES; kind++) {
+        unsigned there = 0;
         for (unsigned way = 0; way < WAYS; way++) {
             snprintf(path, sizeof path, "events/%s", names[kind][way]);
             if (!read_text(pmu, path, terms))
                 continue;
+            there++;
             const double bytes = bytes_of(pmu, names[kind][way]);
             if (bytes > 0)
                 add(found, pmu, terms, bytes, way);
             else
                 found->unknown = 1;
         }
+        found->unknown |= there != 0 && there != WAYS;
+    }
     for (unsigned way = 0; way < WAYS && strncmp(name, "amd_umc_", 8) == 0; way++)
         add(found, pmu, umc[way], 64, way);
 }

@@ -410,7 +410,8 @@ def test_why_controllers_do_not_count_is_said(driving, tree, pmu, node, why):
 
 
 @pytest.mark.parametrize(
-    ("name", "text"), [("cas_count_write.unit", ""), ("cas_count_write", "unheard_of=0x1")]
+    ("name", "text"),
+    [("cas_count_write.unit", ""), ("cas_count_write", "unheard_of=0x1"), ("cas_count_write", "")],
 )
 def test_a_part_of_the_traffic_is_none(driving, tree, name, text):
     # GIVEN a controller of which it is not known how to count what is written
