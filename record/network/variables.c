@@ -146,8 +146,11 @@ void rw_variables_end(void) {
         double value;
         char text[MOST_NAME + 64];
         if (read_sum(variable, &value) == 0) {
-            snprintf(text, sizeof text, "%s:%s\t%.17g", variable->class, variable->name,
-                     value - variable->before);
+            const int length = snprintf(text, sizeof text, "%s:%s\t", variable->class, variable->name);
+            snprintf(text + length, sizeof text - (size_t)length, "%.17g", value - variable->before);
+            char *const comma = strchr(text + length, ','); /* of the program's locale */
+            if (comma)
+                *comma = '.';
             rw_counters_note(RW_NOTE_VARIABLE, (uint32_t)variable->elements, text);
         }
         (void)RW_PMPI_CALL(T_pvar_handle_free, MPI_T_pvar_session, MPI_T_pvar_handle *)(session,
