@@ -54,7 +54,11 @@ static struct rw_thread *take_over_ended(void) {
         if (__atomic_compare_exchange_n(&thread->available, &available, 0, 0, __ATOMIC_ACQ_REL,
                                         __ATOMIC_RELAXED)) {
             thread->busy = 0;
-            thread->gap_due = UINT64_MAX; /* it has another processor time */
+            thread->gap_due = UINT64_MAX;
+            /* It has another processor time, of which what is read from now on counts. */
+            if (thread->stored && !thread->schedstat_missing &&
+                rw_read_schedstat(&thread->schedstat_cpu_ns, &thread->schedstat_wait_ns) != 0)
+                thread->schedstat_missing = 1;
             return thread;
         }
     }

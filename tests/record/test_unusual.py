@@ -7,6 +7,7 @@ import pytest
 import raw_reader
 
 from rankwise.record.library import library_directory
+from rankwise.recording.check import check
 
 pytestmark = pytest.mark.mpi
 
@@ -33,6 +34,17 @@ def test_threads_that_call_mpi_at_once_are_counted_exactly(mpi, compiled, record
         assert len({t.info["pid"] for t in threads}) == 1
         assert {t.info["thread_level"] for t in threads} == {3}
         assert all(t.has("finalized") and not t.has("unclassified") for t in threads)
+
+
+def test_a_thread_that_follows_another_one_has_its_own_processor_time(mpi, compiled, record, tmp_path):
+    # GIVEN a thread that computes for 0.4 s before its first call, and one that only calls
+    program = compiled(mpi, "threads_in_turn.c", "-pthread")
+    needs_threads(mpi, program)
+    recorded = record(mpi, 1, program)
+    # THEN they are one after the other in one record, whose processor time is that since their first calls
+    (thread,) = [each for each in recorded.threads if each.count("MPI_Barrier")]
+    assert 0 < thread.info["cpu_ns"] < 4e8
+    assert "damaged" not in {file.state for file in check(tmp_path)}
 
 
 def test_many_requests_of_one_handle_are_not_looked_through(mpi, compiled, record):
