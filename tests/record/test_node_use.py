@@ -441,10 +441,9 @@ def test_a_run_that_is_killed_has_its_interrupts_by_line_until_the_last_copy(
     assert recording.table("interrupts").select("line", "pu", "count").rows() == [("77", 1, 25)]
     absent = recording.context["nodes"][0]["absent"]
     (said,) = [each for each in absent if each["source"].startswith("interrupts by line")]
-    until = re.search(r"after (\d[.\d]*) s$", said["source"])
-    assert (
-        until and 1 <= float(until[1]) <= 1.01 * recording.ranks["time_s"][0] and "meanwhile" in said["why"]
-    )
+    number, unit = re.search(r"after (\d[.\d]*) (s|ms)$", said["source"]).groups()
+    until_s = float(number) * {"s": 1, "ms": 1e-3}[unit]
+    assert 0.5 <= until_s <= 1.01 * recording.ranks["time_s"][0] and "meanwhile" in said["why"]
     # AND all copies are as they were written, with nothing left beside them
     found = {".".join(each.file.rsplit(".", 2)[-2:]): each.state for each in check(tmp_path)}
     assert {name: state for name, state in found.items() if name.endswith("tar")} == {
@@ -485,10 +484,10 @@ def test_memory_bandwidth_of_a_pmu_that_counts_what_is_known(mpi, compiled, reco
         assert len(rows) >= 3 and rows["read_bytes"][0] == 0 and rows["read_bytes"].is_sorted()
         spent_ns = (rows["time_s"][-1] - rows["time_s"][1]) * 1e9
         read, written = (rows[name][-1] - rows[name][1] for name in ("read_bytes", "written_bytes"))
-        assert read == pytest.approx(2 * spent_ns, rel=0.1) and written == pytest.approx(2 * read, rel=0.01)
+        assert read == pytest.approx(2 * spent_ns, rel=0.2) and written == pytest.approx(2 * read, rel=0.2)
     report = build(recording)
     assert [each.pu for each in report.use.memory] == [0, 1]
-    assert report.use.memory[0].read_bytes_per_s == pytest.approx(2e9, rel=0.15)
+    assert report.use.memory[0].read_bytes_per_s == pytest.approx(2e9, rel=0.3)
     (said, _) = use_words.memory_use(report.use, ["vm"])
     assert said.startswith("memory of the socket of PU 0: ") and said in render_html(report).replace(
         "Memory", "memory"
