@@ -26,10 +26,19 @@
  * Version policy: a writer writes RW_FORMAT_VERSION; readers take that one and RW_FORMAT_OLDEST, in which there are no
  * samples, no notes and no network time, and zeros behind the header's `reserved`.
  *
- * Numbers that nothing comes to are damage, and readers leave them out: counts and bytes (with `count` calls of so many) of
- * 2^RW_MOST_COUNTED_BITS and more; clocks, times and ticks of 2^RW_MOST_TIME_BITS and more, and so numbers in rows of samples,
- * but for RW_NOT_KNOWN and RW_NOT_READ; numbers of facts of 2^RW_MOST_FACT_BITS and more. A rank record with such a clock is
- * left out as a whole, as is a table's entry with such a number; of network time the totals of the entry.
+ * Numbers that are too large to be real are damage, and readers leave them out:
+ *
+ *     counts and bytes              2^RW_MOST_COUNTED_BITS and more; RW_SITE_BYTES_UNKNOWN is none
+ *     a collective's bytes          with `count` calls of so many, the same
+ *     clocks, times and ticks       2^RW_MOST_TIME_BITS and more; the extremes of a call, and what says that there is no
+ *                                   end or no interval, are none
+ *     rows of samples               2^RW_MOST_TIME_BITS and more, KiB as facts, a PU of 8192 and more; RW_NOT_KNOWN and
+ *                                   RW_NOT_READ are none
+ *     facts                         2^RW_MOST_FACT_BITS and more
+ *     offsets of call sites         2^63 and more
+ *
+ * A rank record with such a clock is left out as a whole, as is an entry of a table with such a number. Of an entry of
+ * network time its totals are left out; of a rank record, of samples and facts the number alone.
  */
 #ifndef RANKWISE_FORMATS_RECORDING_H
 #define RANKWISE_FORMATS_RECORDING_H

@@ -45,6 +45,8 @@ _GROWING = (
 )
 _MOST_COLUMNS = 1 << 20
 _COUNTER = "counter:"
+# Some drivers count below 0; recorders leave that out, but those up to 2026 did not.
+_OF_DRIVERS = ("interface:", "port:", _COUNTER)
 _HARDWARE = (
     "run where the processor's counters can be read: on the machine, or in a virtual machine that has them"
 )
@@ -130,7 +132,7 @@ class Sampled:
         return column - column[0] if len(column) else column
 
     def total(self, name: str, index: int = 0) -> float | None:
-        """What it counted from the first to the last sample that has it; `None` if that is not known, or it fell."""
+        """What it counted from the first to the last sample that has it; `None` if that is not known, or below 0."""
         column = self.column(name, index)
         known = column[~np.isnan(column)]
         return float(known[-1] - known[0]) if len(known) > 1 and known[-1] >= known[0] else None
@@ -176,7 +178,7 @@ class Sampled:
         return [name[len(_COUNTER) :] for name in self.columns if name.startswith(_COUNTER)]
 
     def counted(self, counter: str) -> npt.NDArray[np.float64]:
-        """A counter since the first sample; NaN where it is not known, all NaN where it never ran or fell.
+        """A counter since the first sample; NaN where it is not known, all NaN where it never ran or fell below that.
 
         A counter that took turns with others is scaled by enabled over running time, between two samples each, so
         that it never falls. Where it did not run between two of them, the next one counts for both; at the end it is
@@ -229,9 +231,13 @@ def decode(rows: bytes, notes: bytes) -> Sampled | None:
     kept = table[order[sound], 1:]
     left_out = kept == NOT_READ
     not_known = left_out | (kept == NOT_KNOWN)
-    damaged = ~not_known & (kept >= _limits(noted.columns, noted.counts, kept))
-    values = np.where(not_known | damaged, np.nan, kept.astype(np.float64))
-    if number := int(damaged.sum() + (ticks_of >= MOST_COUNTED).sum()):
+    too_large = ~not_known & (kept >= _limits(noted.columns, noted.counts, kept))
+    values = np.where(not_known | too_large, np.nan, kept.astype(np.float64))
+    for name, first in noted.columns.items():
+        if name.startswith(_OF_DRIVERS) and too_large[:, first : first + noted.counts[name]].any():
+            too_large[:, first : first + noted.counts[name]] = False
+            noted.absent.append(Absent(name, "the kernel or a driver told numbers that are too large", None))
+    if number := int(too_large.sum() + (ticks_of >= MOST_COUNTED).sum()):
         noted.problems.append(f"{counted(number, 'damaged number')} left out of its samples")
     sampled = Sampled(
         noted.columns,
@@ -307,7 +313,8 @@ class _Noted:
 
     def _take_variable(self, name: str, text: str, count: int) -> None:
         of_class, _, variable = name.partition(":")
-        if (value := _number(text)) is None:
+        # Recorders up to 2026 wrote it as the program's locale has it.
+        if (value := _number(text.replace(",", "."))) is None:
             self.problems.append(f"the number of MPI's variable `{variable}` is damaged and was left out")
         elif abs(value) < _MOST_VARIABLE:
             self.variables[variable] = (of_class, value, count)
