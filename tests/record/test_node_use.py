@@ -483,13 +483,16 @@ def test_memory_bandwidth_of_a_pmu_that_counts_what_is_known(mpi, compiled, reco
         rows = samples.filter(pu=pu).drop_nulls()
         assert len(rows) >= 3 and rows["read_bytes"][0] == 0 and rows["read_bytes"].is_sorted()
         spent_ns = (rows["time_s"][-1] - rows["time_s"][1]) * 1e9
-        read, written = (rows[name][-1] - rows[name][1] for name in ("read_bytes", "written_bytes"))
-        assert read == pytest.approx(2 * spent_ns, rel=0.2) and written == pytest.approx(2 * read, rel=0.2)
+        read, written = (rows[name].diff().drop_nulls() for name in ("read_bytes", "written_bytes"))
+        assert read[1:].sum() == pytest.approx(2 * spent_ns, rel=0.1)
+        # A sampler that loses its core between the two readings has some samples apart: not most of them.
+        assert (written / read).median() == pytest.approx(2, rel=0.01)
     report = build(recording)
     assert [each.pu for each in report.use.memory] == [0, 1]
-    assert report.use.memory[0].read_bytes_per_s == pytest.approx(2e9, rel=0.3)
+    assert report.use.memory[0].read_bytes_per_s == pytest.approx(2e9, rel=0.15)
     (said, _) = use_words.memory_use(report.use, ["vm"])
-    assert said.startswith("memory of the socket of PU 0: ") and said in render_html(report).replace(
+    # Both count the same: which is said to be the busier one is chance.
+    assert re.match(r"memory of the socket of PU [01]: ", said) and said in render_html(report).replace(
         "Memory", "memory"
     )
 
